@@ -1,0 +1,117 @@
+"""Objects in, dangling references out: what refers to nothing, and selectors that match no pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mlspec.ir import Plan
+from mlspec.k8s import meta
+from mlspec.k8s.resource import CLUSTER_SCOPED, Body, Resource
+
+Found = tuple[Resource, str]
+
+
+def check_references(plan: Plan, resources: Sequence[Resource]) -> Iterator[Found]:
+    """Yield every object of one project and environment that refers to nothing, with what is wrong."""
+    names: dict[str, set[str]] = {}
+    for resource in resources:
+        names.setdefault(resource.body["kind"], set()).add(resource.body["metadata"]["name"])
+    names.setdefault("PersistentVolumeClaim", set()).update(plan.claims)
+    names.setdefault("Secret", set()).update(plan.secrets)
+    pods = [stated.facts.pod_labels for stated in plan.workloads]
+    services = [resource.body for resource in resources if resource.body["kind"] == "Service"]
+    for resource in resources:
+        for kind, name in _references(resource.body):
+            if name not in names.get(kind, set()):
+                yield resource, f"refers to {kind} `{name}`, which is neither generated nor declared"
+        for selector in _pod_selectors(resource.body):
+            if not any(matches(selector, labels) for labels in pods):
+                yield resource, f"its selector {dict(selector)} matches no pod"
+        if resource.body["kind"] == "ServiceMonitor":
+            yield from ((resource, message) for message in _monitor(resource.body, services))
+
+
+def matches(selector: Mapping[str, str], labels: Mapping[str, str]) -> bool:
+    """Say whether matchLabels select something with these labels."""
+    return selector.items() <= labels.items()
+
+
+def _references(value: Any) -> Iterator[tuple[str, str]]:
+    """Yield (kind, name) of every reference inside a manifest."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _references(item)
+    if not isinstance(value, dict):
+        return
+    for key, item in value.items():
+        if key == "serviceAccountName":
+            yield "ServiceAccount", item
+        elif key == "claimName":
+            yield "PersistentVolumeClaim", item
+        elif key == "secretKeyRef":
+            yield "Secret", item["name"]
+        elif key == "roleRef":
+            yield item["kind"], item["name"]
+        elif key == "storageUri" and item.startswith("pvc://"):
+            yield "PersistentVolumeClaim", item.removeprefix("pvc://").split("/")[0]
+        else:
+            yield from _references(item)
+
+
+def _pod_selectors(body: Body) -> Iterator[Mapping[str, str]]:
+    """Yield the selectors that must match pods of the project; the guard that matches nothing is left out."""
+    if body["kind"] == "Service":
+        yield body["spec"]["selector"]
+    if body["kind"] != "NetworkPolicy":
+        return
+    spec = body["spec"]
+    yield spec["podSelector"]["matchLabels"]
+    peers = [peer for rule in spec.get("ingress", ()) for peer in rule.get("from", ())]
+    peers += [peer for rule in spec.get("egress", ()) for peer in rule.get("to", ())]
+    for peer in peers:
+        if "namespaceSelector" not in peer and "podSelector" in peer:
+            labels = peer["podSelector"]["matchLabels"]
+            if labels != meta.NOBODY:
+                yield labels
+
+
+def _monitor(body: Body, services: Sequence[Body]) -> Iterator[str]:
+    selector = body["spec"]["selector"]["matchLabels"]
+    found = [service for service in services if matches(selector, service["metadata"]["labels"])]
+    if len(found) != 1:
+        yield f"its selector matches {len(found)} Services, not one"
+    for endpoint in body["spec"]["endpoints"]:
+        if found and endpoint["port"] not in {port.get("name") for port in found[0]["spec"]["ports"]}:
+            yield f"its port `{endpoint['port']}` is not a port of Service {found[0]['metadata']['name']}"
+
+
+def check_argocd(resources: Sequence[Resource], argocd: Sequence[Body], folders: Mapping[str, object]) -> Iterator[str]:
+    """Yield what the AppProject does not allow and what the Applications would not find."""
+    projects = {body["metadata"]["name"]: body["spec"] for body in argocd if body["kind"] == "AppProject"}
+    for body in argocd:
+        if body["kind"] != "Application":
+            continue
+        name, spec = body["metadata"]["name"], body["spec"]
+        project = projects.get(spec["project"])
+        if project is None:
+            yield f"Application {name} belongs to AppProject `{spec['project']}`, which is not generated"
+            continue
+        if spec["source"]["repoURL"] not in project["sourceRepos"]:
+            yield f"Application {name} reads a repository that its AppProject does not allow"
+        if spec["destination"] not in project["destinations"]:
+            yield f"Application {name} writes to a destination that its AppProject does not allow"
+        folder = spec["source"]["path"].partition("generated/")[2]
+        if folder not in folders:
+            yield f"Application {name} reads `{folder}`, which is not generated"
+        yield from _not_allowed(resources, project, spec["project"])
+
+
+def _not_allowed(resources: Sequence[Resource], project: Body, name: str) -> Iterator[str]:
+    cluster = {(entry["group"], entry["kind"]) for entry in project.get("clusterResourceWhitelist", ())}
+    namespaced = {(entry["group"], entry["kind"]) for entry in project["namespaceResourceWhitelist"]}
+    for resource in resources:
+        group = resource.body["apiVersion"].rpartition("/")[0]
+        kind = resource.body["kind"]
+        if (group, kind) not in (cluster if kind in CLUSTER_SCOPED else namespaced):
+            yield f"AppProject {name} does not allow {kind}"

@@ -1,0 +1,56 @@
+"""`mlspec check`: everything that can be proven without a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from mlspec.commands import session
+from mlspec.diagnostics import Diagnostic, has_errors
+from mlspec.files import apply
+from mlspec.judge import judge
+from mlspec.pipeline import compile_workspace
+from mlspec.spec.load import load
+
+
+@click.command("check")
+@session.paths_argument
+@click.option(
+    "-e", "--env", "environments", multiple=True, metavar="ENV", help="Judge only this environment; repeatable."
+)
+@click.option(
+    "--output-format",
+    type=click.Choice(["full", "concise", "json"]),
+    default="full",
+    show_default=True,
+    help="How findings are printed on stdout.",
+)
+@session.root_option
+def command(paths: tuple[Path, ...], environments: tuple[str, ...], output_format: str, own_root: Path | None) -> int:
+    """Judge projects: spec rules, schemas, references, drift, kustomize build; kubeconform if found.
+
+    PATHS are project files, or folders to search for them. Default: the whole root.
+    """
+    root, chosen = session.find(own_root, paths)
+    with apply.locked(root, exclusive=False, waiting=session.waiting):
+        workspace = load(root, chosen)
+        _check_names(environments, root)
+        compilation = compile_workspace(workspace, environments)
+        diagnostics: list[Diagnostic] = list(compilation.diagnostics)
+        lines: Sequence[str] = ()
+        if not has_errors(diagnostics):
+            verdict = judge(compilation, environments, session.progress)
+            diagnostics += verdict.diagnostics
+            lines = verdict.lines
+    code = session.show(diagnostics, workspace.texts, output_format, err=False)
+    for line in lines:
+        click.echo(line, err=True)
+    return code
+
+
+def _check_names(environments: Sequence[str], root: Path) -> None:
+    for name in environments:
+        if not (root / "environments" / f"{name}.yaml").exists() or name == "common":
+            raise click.BadParameter(f"there is no environments/{name}.yaml", param_hint="-e")

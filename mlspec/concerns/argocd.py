@@ -1,0 +1,123 @@
+"""Concern argocd: one AppProject and up to three Applications for a project in an environment.
+
+What the options do was observed on Argo CD 3.5: server-side apply with client-side diff, no finalizer where
+data or runs would go with the Application, retries that end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from mlspec import names
+from mlspec.ir import Place, Plan, PlannedArgoCD
+from mlspec.k8s import meta
+from mlspec.k8s.resource import CLUSTER_SCOPED, Body, Resource, compact
+
+_API: Final = "argoproj.io/v1alpha1"
+_FINALIZER: Final = "resources-finalizer.argocd.argoproj.io"
+_RETRIES: Final[dict[Place, dict[str, Any]]] = {
+    Place.FOUNDATION: {"limit": 10, "refresh": True, "backoff": {"duration": "10s", "factor": 2, "maxDuration": "5m"}},
+    Place.PIPELINE: {"limit": 5, "refresh": True, "backoff": {"duration": "5s", "factor": 2, "maxDuration": "1m"}},
+    Place.SERVING: {"limit": 5, "refresh": True, "backoff": {"duration": "5s", "factor": 2, "maxDuration": "1m"}},
+}
+# Self-heal would sync runs one by one, past the waves that order them.
+_SELF_HEALS: Final = frozenset({Place.FOUNDATION, Place.SERVING})
+
+
+def emit(plan: Plan, emitted: Iterable[Resource]) -> Iterator[Body]:
+    """Yield the AppProject first, then an Application for every folder that holds objects."""
+    argocd, environment, namespace = plan.target.argocd, plan.target.environment, plan.target.namespace
+    if argocd is None or environment is None or namespace is None:
+        return
+    resources = list(emitted)
+    yield _project(plan, argocd, environment, namespace, resources)
+    places = {resource.place for resource in resources}
+    for place in Place:
+        if place in places:
+            yield _application(plan, argocd, environment, namespace, place)
+
+
+def _metadata(plan: Plan, argocd: PlannedArgoCD, name: str, annotations: dict[str, str], finalizers: list[str]) -> Body:
+    metadata = meta.metadata(name, argocd.namespace, meta.project_labels(plan.project), annotations)
+    return compact({**metadata, "finalizers": finalizers})
+
+
+def _project(plan: Plan, argocd: PlannedArgoCD, environment: str, namespace: str, resources: list[Resource]) -> Body:
+    windows = [
+        {**window, "applications": [names.application(plan.project, environment, Place.SERVING)]}
+        for window in argocd.windows
+    ]
+    return {
+        "apiVersion": _API,
+        "kind": "AppProject",
+        "metadata": _metadata(plan, argocd, names.app_project(plan.project, environment), {}, [_FINALIZER]),
+        "spec": compact(
+            {
+                "description": f"Project {plan.project} of {plan.owner} in {environment}",
+                "sourceRepos": [argocd.repo_url],
+                "destinations": [{"server": plan.target.server, "namespace": namespace}],
+                "clusterResourceWhitelist": _cluster_kinds(argocd, resources),
+                "namespaceResourceWhitelist": _namespaced_kinds(plan, resources),
+                # Objects that nobody committed are invisible otherwise.
+                "orphanedResources": {"warn": True},
+                "syncWindows": windows,
+            }
+        ),
+    }
+
+
+def _cluster_kinds(argocd: PlannedArgoCD, resources: list[Resource]) -> list[Body]:
+    found = [resource.body for resource in resources if resource.body["kind"] in CLUSTER_SCOPED]
+    # Before 3.3 a whitelist entry has no name.
+    named = tuple(map(int, argocd.version.split(".")[:2])) >= (3, 3)
+    return [
+        {"group": _group(body), "kind": body["kind"], **({"name": body["metadata"]["name"]} if named else {})}
+        for body in found
+    ]
+
+
+def _namespaced_kinds(plan: Plan, resources: list[Resource]) -> list[Body]:
+    """Return the emitted kinds, and those that operators make: what is not listed is hidden from people as well."""
+    kinds = {
+        (_group(resource.body), str(resource.body["kind"]))
+        for resource in resources
+        if resource.body["kind"] not in CLUSTER_SCOPED
+    }
+    kinds |= {child for stated in plan.workloads for child in stated.facts.children}
+    return [{"group": group, "kind": kind} for group, kind in sorted(kinds)]
+
+
+def _group(body: Body) -> str:
+    api_version = str(body["apiVersion"])
+    return api_version.split("/")[0] if "/" in api_version else ""
+
+
+def _application(plan: Plan, argocd: PlannedArgoCD, environment: str, namespace: str, place: Place) -> Body:
+    prefix = f"{argocd.path}/" if argocd.path else ""
+    generated = f"{prefix}generated/{plan.project}"
+    # A change of the base alone must refresh the application too.
+    annotations = {meta.GENERATE_PATHS: f".;/{generated}/base/{place}" if place is not Place.PIPELINE else "."}
+    finalizers = [_FINALIZER] if place is Place.SERVING else []
+    options = ["ServerSideApply=true"] if place is Place.FOUNDATION else ["PruneLast=true", "ServerSideApply=true"]
+    return {
+        "apiVersion": _API,
+        "kind": "Application",
+        "metadata": _metadata(
+            plan, argocd, names.application(plan.project, environment, place), annotations, finalizers
+        ),
+        "spec": {
+            "project": names.app_project(plan.project, environment),
+            "source": {
+                "repoURL": argocd.repo_url,
+                "targetRevision": argocd.revision,
+                "path": f"{generated}/overlays/{environment}/{place}",
+            },
+            "destination": {"server": plan.target.server, "namespace": namespace},
+            "syncPolicy": {
+                "automated": {"prune": True, **({"selfHeal": True} if place in _SELF_HEALS else {})},
+                "syncOptions": options,
+                "retry": _RETRIES[place],
+            },
+        },
+    }

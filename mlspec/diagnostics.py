@@ -1,0 +1,87 @@
+"""Findings as values: what is wrong, where, and what to write instead; imports nothing of ours."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Severity(StrEnum):
+    """How much a finding weighs: only errors stop a command."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+class Span(NamedTuple):
+    """A stretch of a file; lines and columns are 1-based characters, the end column is exclusive."""
+
+    file: str
+    line: int = 1
+    column: int = 1
+    end_line: int = 1
+    end_column: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A second place that explains the first, for example where a name was declared before."""
+
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding; `code` is stable and listed in `mlspec.codes`, `path` is the dotted field."""
+
+    code: str
+    message: str
+    span: Span
+    path: str = ""
+    help: str = ""
+    severity: Severity = Severity.ERROR
+    related: tuple[Related, ...] = ()
+
+    def moved(self, span: Span) -> Diagnostic:
+        """Return the same finding at another place."""
+        return replace(self, span=span)
+
+
+def whole_file(file: str) -> Span:
+    """Return the place of a finding about a file as such (1:1)."""
+    return Span(file)
+
+
+def nearest(word: str, options: Iterable[str]) -> str | None:
+    """Return the option that `word` was probably meant to be, or None."""
+    by_lower = {option.lower(): option for option in sorted(options, reverse=True)}
+    found = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[found[0]] if found else None
+
+
+def suggestion(word: str, options: Iterable[str], what: str = "known") -> str:
+    """Return a help sentence for a word outside a closed set: the nearest match, else the set."""
+    choices = sorted(set(options))
+    match = nearest(word, choices)
+    if match is not None:
+        return f"did you mean `{match}`?"
+    if not choices:
+        return ""
+    return f"{what}: " + ", ".join(f"`{choice}`" for choice in choices[:12]) + (", …" if len(choices) > 12 else "")
+
+
+def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return findings once each, by file, place, severity and code."""
+    rank = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
+    unique = dict.fromkeys(diagnostics)
+    return sorted(unique, key=lambda d: (d.span, rank[d.severity], d.code, d.message))
+
+
+def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Say whether any finding is an error."""
+    return any(d.severity is Severity.ERROR for d in diagnostics)

@@ -1,0 +1,33 @@
+"""A plan in, its objects out: the kinds' own, then the concerns'."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from mlspec.all_kinds import KINDS
+from mlspec.concerns import argocd, monitoring, namespace, network, rbac, storage
+from mlspec.ir import Plan
+from mlspec.k8s.resource import Body, Resource, in_order
+
+Concern = Callable[[Plan], Iterator[Resource]]
+CONCERNS: Final[tuple[Concern, ...]] = (namespace.emit, storage.emit, rbac.emit, network.emit, monitoring.emit)
+
+
+def emit(plan: Plan) -> list[Resource]:
+    """Return every object of the project's namespace, in the order in which they are written."""
+    own = [
+        Resource(
+            KINDS[stated.workload.kind].emit(stated.workload, plan.target),
+            stated.facts.place,
+            (stated.workload.section, stated.workload.name),
+            stated.workload.is_run,
+        )
+        for stated in plan.workloads
+    ]
+    return in_order([*own, *(resource for concern in CONCERNS for resource in concern(plan))])
+
+
+def emit_argocd(plan: Plan, resources: list[Resource]) -> list[Body]:
+    """Return the AppProject and the Applications that sync these objects."""
+    return list(argocd.emit(plan, resources))

@@ -1,0 +1,1 @@
+"""Files in memory and files on disk: what differs, and how one becomes the other."""

@@ -1,0 +1,132 @@
+"""What should be and what is in, the difference out: writes, removals, drift, and what stands in the way."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from mlspec.diagnostics import Diagnostic, Severity, whole_file
+from mlspec.files.lock import LOCK, PENDING, Lock, State, digest, read_file
+from mlspec.layout import FileTree, is_run_path
+from mlspec.spec.discover import GENERATED
+
+TEMPORARY: Final = ".mlspec-tmp-"
+
+
+@dataclass(slots=True)
+class Changes:
+    """What must happen to one project's files, and what stands in the way."""
+
+    project: str
+    lock: Lock | None
+    writes: FileTree = field(default_factory=dict)
+    removes: list[str] = field(default_factory=list)
+    drift: list[Diagnostic] = field(default_factory=list)
+    refusals: list[Diagnostic] = field(default_factory=list)
+    restored: list[Diagnostic] = field(default_factory=list)
+
+    @property
+    def any(self) -> bool:
+        """Say whether anything on disk differs."""
+        return bool(self.writes or self.removes or self.drift)
+
+
+def compare(generated: Path, project: str, files: FileTree, lock: Lock | None, state: State) -> Changes:
+    """Compare what should be with what is; `lock` is None for a project that is gone."""
+    changes = Changes(project, lock)
+    changes.refusals += state.diagnostics
+    if state.pending is not None:
+        changes.drift.append(_drift("MLS505", "the last generate was interrupted", f"{project}/{PENDING}"))
+    owned = state.owned
+    for path, content in files.items():
+        _compare_file(changes, generated, path, content, owned.get(path, set()), state.lock is not None)
+    for path in sorted(owned.keys() - files.keys()):
+        _compare_gone(changes, generated, path, owned[path])
+    if lock is not None and state.lock is not None and state.lock != lock and not changes.any:
+        changes.drift.append(_drift("MLS501", "the inputs have changed since it was written", f"{project}/{LOCK}"))
+    if lock is not None and state.lock is None and not state.diagnostics:
+        changes.drift.append(_drift("MLS502", "not generated yet", f"{project}/{LOCK}"))
+    return changes
+
+
+def _drift(code: str, message: str, path: str, severity: Severity = Severity.ERROR) -> Diagnostic:
+    help = "run `mlspec generate`" if code in ("MLS501", "MLS502", "MLS503", "MLS505", "MLS509") else ""
+    return Diagnostic(code, message, whole_file(f"{GENERATED}/{path}"), help=help, severity=severity)
+
+
+def _compare_file(
+    changes: Changes, generated: Path, path: str, content: bytes, ours: set[str], generated_before: bool
+) -> None:
+    target = generated / path
+    obstacle = _obstacle(generated, path)
+    if obstacle is not None:
+        changes.refusals.append(_drift("MLS504", f"{obstacle} stands where mlspec writes", path))
+        return
+    found = read_file(target)
+    if found == content:
+        return
+    if found is None:
+        changes.writes[path] = content
+        changes.drift.append(_drift("MLS502", "the file is missing" if generated_before else "not generated yet", path))
+    elif digest(found) in ours:
+        changes.writes[path] = content
+        changes.drift.append(_drift("MLS501", "out of date", path))
+    elif not ours:
+        help = "move it away, or delete it, and run `mlspec generate`"
+        refusal = Diagnostic(
+            "MLS504", "a file that mlspec did not write stands here", whole_file(f"{GENERATED}/{path}"), help=help
+        )
+        changes.refusals.append(refusal)
+    elif is_run_path(path) and digest(content) not in ours:
+        help = f"restore it with `git checkout {GENERATED}/{path}`"
+        message = "the file of a run was edited by hand; runs are written once"
+        changes.refusals.append(Diagnostic("MLS508", message, whole_file(f"{GENERATED}/{path}"), help=help))
+    else:
+        changes.writes[path] = content
+        code = "MLS508" if is_run_path(path) else "MLS503"
+        changes.drift.append(_drift(code, "edited by hand", path))
+        changes.restored.append(_drift(code, "was edited by hand; restored", path, Severity.WARNING))
+
+
+def _obstacle(generated: Path, path: str) -> str | None:
+    """Say what else than a file, or a folder on the way to it, stands at a path."""
+    here = generated
+    for part in Path(path).parts:
+        here = here / part
+        if here.is_symlink():
+            return "a symbolic link"
+        last = here == generated / path
+        if here.exists() and (here.is_dir() if last else not here.is_dir()):
+            return "a folder" if last else "a file"
+    return None
+
+
+def _compare_gone(changes: Changes, generated: Path, path: str, ours: set[str]) -> None:
+    found = read_file(generated / path)
+    if found is None:
+        return
+    if digest(found) in ours:
+        changes.removes.append(path)
+        changes.drift.append(_drift("MLS509", "not needed any more", path))
+    else:
+        help = "put the change into mlproject.yaml, then delete the file"
+        message = "no longer needed, but edited by hand: mlspec does not delete it"
+        changes.refusals.append(Diagnostic("MLS503", message, whole_file(f"{GENERATED}/{path}"), help=help))
+
+
+def foreign(generated: Path, owned: set[str]) -> Iterator[str]:
+    """Yield the files under generated/ that no lock lists, in order; temporary files of a killed run included."""
+    for folder, folders, files in os.walk(generated):
+        folders.sort()
+        for name in sorted(files):
+            path = (Path(folder) / name).relative_to(generated).as_posix()
+            if path not in owned and name not in (LOCK, PENDING, ".gitattributes"):
+                yield path
+
+
+def is_temporary(path: str) -> bool:
+    """Say whether a file is what a killed run left."""
+    return path.rsplit("/", 1)[-1].startswith(TEMPORARY)

@@ -1,0 +1,249 @@
+"""The plan: what was decided for one project in one environment; frozen, defaults filled in, no I/O.
+
+An optional value that is None is left out of the output. In the plan of the base (no environment) it also
+means: only the environments know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from mlspec.model.base import SpecModel
+from mlspec.names import Derived
+
+Labels = Mapping[str, str]
+
+
+class Place(StrEnum):
+    """A folder of an overlay, and the Argo CD Application that syncs it."""
+
+    FOUNDATION = "foundation"
+    PIPELINE = "pipeline"
+    SERVING = "serving"
+
+
+class Gvk(NamedTuple):
+    """Group, version and kind of an object; the core group is empty."""
+
+    group: str
+    version: str
+    kind: str
+
+    @property
+    def api_version(self) -> str:
+        """The manifest's `apiVersion`."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+
+class Port(NamedTuple):
+    """A port of a pod; `name` is None where the pod does not name it."""
+
+    number: int
+    protocol: str = "TCP"
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """The other end of a flow: pods in a namespace (None: our own), or networks."""
+
+    namespace: str | None = None
+    pod_labels: Labels = field(default_factory=dict)
+    cidrs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Traffic that a workload needs, in one direction; no ports means all."""
+
+    peer: Peer
+    ports: tuple[Port, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedResources:
+    """What a container asks for; requests equal limits, quantities are canonical."""
+
+    cpu: str
+    memory: str
+    shared_memory: str | None
+    devices: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where pods may be scheduled."""
+
+    node_selector: Labels = field(default_factory=dict)
+    tolerations: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedMount:
+    """A claim mounted into a pod."""
+
+    volume: str
+    claim: str
+    path: str
+    read_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedVariable:
+    """An environment variable: text, or a key of a Secret."""
+
+    name: str
+    value: str | None = None
+    secret: str | None = None
+    key: str | None = None
+
+
+class Reference(NamedTuple):
+    """A name that a kind's own field refers to, and that field's path inside the step or service."""
+
+    name: str
+    path: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a kind states about the object it will emit; concerns and checks read only this."""
+
+    gvk: Gvk
+    place: Place
+    pods: int
+    """Most pods at the same time."""
+    pod_labels: Labels
+    """Labels that every one of its pods will carry, the operator's own included."""
+    talks_to_itself: bool = False
+    ingress: tuple[Flow, ...] = ()
+    egress: tuple[Flow, ...] = ()
+    served_from_gateway: tuple[Port, ...] = ()
+    metrics: Port | None = None
+    """Where `/metrics` answers."""
+    claims: tuple[Reference, ...] = ()
+    """Claims that its pods mount without a `mounts` entry; read only."""
+    destinations: tuple[Reference, ...] = ()
+    """Destinations that it must reach without an `egress` entry, such as a model URI's scheme."""
+    derived: tuple[Derived, ...] = ()
+    children: tuple[tuple[str, str], ...] = ()
+    """(group, kind) of the objects that its operator creates."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedWorkload:
+    """A step or service with everything decided that does not depend on its kind's own object."""
+
+    name: str
+    section: str
+    kind: str
+    spec: SpecModel
+    object_name: str
+    digest: str
+    wave: int
+    labels: Labels
+    resources: PlannedResources
+    placement: Placement
+    mounts: tuple[PlannedMount, ...]
+    env: tuple[PlannedVariable, ...]
+    needs: tuple[str, ...] = ()
+    egress: tuple[Flow, ...] = ()
+    storage_secrets: tuple[str, ...] = ()
+
+    @property
+    def is_run(self) -> bool:
+        """Say whether it runs to completion."""
+        return self.section == "steps"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedVolume:
+    """A claim that mlspec emits."""
+
+    name: str
+    size: str
+    access: str
+    storage_class: str | None
+    waits_for_consumer: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedQuota:
+    """Totals of a managed namespace; `devices` are the resource names that the GPU total applies to."""
+
+    cpu: str | None
+    memory: str | None
+    storage: str | None
+    gpu: int | None
+    devices: tuple[str, ...]
+    default_cpu: str
+    default_memory: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedArgoCD:
+    """Where Argo CD finds the overlays and what it may do."""
+
+    repo_url: str
+    revision: str
+    path: str
+    namespace: str
+    version: str
+    windows: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An environment as seen by one project; `environment` is None for the base."""
+
+    environment: str | None
+    namespace: str | None
+    manage_namespace: bool
+    pod_security: str
+    server: str
+    operators: Mapping[str, Any]
+    gateway: Peer | None
+    prometheus: Peer | None
+    node_local_dns: bool
+    pull_secrets: tuple[str, ...]
+    account_annotations: Labels
+    viewers: tuple[str, ...]
+    operators_groups: tuple[str, ...]
+    quota: PlannedQuota | None
+    argocd: PlannedArgoCD | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A workload together with the facts of its kind."""
+
+    workload: PlannedWorkload
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One project in one environment."""
+
+    project: str
+    owner: str
+    target: Target
+    volumes: tuple[PlannedVolume, ...]
+    secrets: tuple[str, ...]
+    claims: tuple[str, ...]
+    """Claims that exist outside: `volumes.<name>.claim`."""
+    monitoring_interval: str
+    workloads: tuple[Stated, ...]
+
+    @property
+    def steps(self) -> tuple[Stated, ...]:
+        """The runs."""
+        return tuple(stated for stated in self.workloads if stated.workload.is_run)
+
+    @property
+    def services(self) -> tuple[Stated, ...]:
+        """The services."""
+        return tuple(stated for stated in self.workloads if not stated.workload.is_run)

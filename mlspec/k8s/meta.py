@@ -1,0 +1,73 @@
+"""Labels, annotations and metadata: the only place that spells their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mlspec.ir import Labels
+from mlspec.k8s.resource import Body, compact
+
+PROJECT: Final = "mlspec.dev/project"
+STEP: Final = "mlspec.dev/step"
+SERVICE: Final = "mlspec.dev/service"
+RUN: Final = "mlspec.dev/run"
+# No pod ever carries it: a rule with this peer matches nothing, and Argo CD sees when someone adds another.
+NOBODY: Final = {"mlspec.dev/none": "true"}
+METRICS_OF: Final = "mlspec.dev/metrics-of"
+
+SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
+SYNC_OPTIONS: Final = "argocd.argoproj.io/sync-options"
+COMPARE_OPTIONS: Final = "argocd.argoproj.io/compare-options"
+IGNORE_HEALTH: Final = "argocd.argoproj.io/ignore-healthcheck"
+GENERATE_PATHS: Final = "argocd.argoproj.io/manifest-generate-paths"
+
+NAMESPACE_WAVE: Final = -30
+FOUNDATION_WAVE: Final = -20
+
+
+def project_labels(project: str) -> dict[str, str]:
+    """Return the labels of everything that belongs to a project."""
+    return {"app.kubernetes.io/managed-by": "mlspec", "app.kubernetes.io/part-of": project, PROJECT: project}
+
+
+def workload_labels(project: str, section: str, name: str, object_name: str) -> dict[str, str]:
+    """Return the labels of a workload's object and pods; runs also carry the name of the run."""
+    kind = {STEP: name, RUN: object_name} if section == "steps" else {SERVICE: name}
+    return {"app.kubernetes.io/name": name, **project_labels(project), **kind}
+
+
+def workload_selector(project: str, section: str, name: str) -> dict[str, str]:
+    """Return the labels that select the pods of a workload, of every run of it."""
+    return {PROJECT: project, STEP if section == "steps" else SERVICE: name}
+
+
+def metadata(name: str, namespace: str | None, labels: Labels, annotations: Mapping[str, Any] | None = None) -> Body:
+    """Return an object's metadata."""
+    return compact(
+        {
+            "name": name,
+            "namespace": namespace,
+            "labels": dict(sorted(labels.items())),
+            "annotations": dict(sorted((annotations or {}).items())),
+        }
+    )
+
+
+def wave(number: int) -> dict[str, str]:
+    """Return the annotation that puts an object into an Argo CD wave."""
+    return {SYNC_WAVE: str(number)}
+
+
+def run_annotations(number: int) -> dict[str, str]:
+    """Return what keeps a run from being pruned, counted as drift, or colouring the application's health.
+
+    Seen on Argo CD 3.5: a retained failed run keeps an Application Degraded unless its health is ignored;
+    waves wait for it all the same.
+    """
+    return {
+        **wave(number),
+        SYNC_OPTIONS: "Prune=false",
+        COMPARE_OPTIONS: "IgnoreExtraneous",
+        IGNORE_HEALTH: "true",
+    }

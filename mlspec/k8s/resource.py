@@ -1,0 +1,51 @@
+"""A manifest on its way to a file: a plain dict, where it belongs, and which field of the spec made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from mlspec.ir import Place
+
+Body = dict[str, Any]
+
+
+class Key(NamedTuple):
+    """What identifies an object within one namespace of one cluster."""
+
+    api_version: str
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One object; `origin` is the path of the spec field that caused it."""
+
+    body: Body
+    place: Place
+    origin: tuple[str, ...] = ()
+    is_run: bool = False
+
+    @property
+    def key(self) -> Key:
+        """The object's identity."""
+        return Key(self.body["apiVersion"], self.body["kind"], self.body["metadata"]["name"])
+
+
+CLUSTER_SCOPED = frozenset({"Namespace"})
+
+
+def compact(fields: Mapping[str, Any]) -> Body:
+    """Return the fields that say something: no nulls, no empty maps and lists (law 8)."""
+    return {key: value for key, value in fields.items() if value is not None and value != {} and value != []}
+
+
+def in_order(resources: Iterable[Resource]) -> list[Resource]:
+    """Return resources in the order in which they are written: place, kind, name."""
+    rank = list(Place)
+    return sorted(resources, key=lambda r: (rank.index(r.place), r.key.kind, r.key.name, r.key.api_version))

@@ -1,0 +1,132 @@
+"""Kind `pytorch`: distributed training, as a kubeflow.org/v1 PyTorchJob."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Final, Literal
+
+from pydantic import Field
+
+from mlspec import kind_base
+from mlspec.ir import Facts, Gvk, Place, PlannedWorkload, Port, Target
+from mlspec.k8s import meta, pod
+from mlspec.k8s.resource import Body, compact
+from mlspec.kind_base import Finding, StepSpec, WorkloadSpec, spec_of
+from mlspec.model.operators import TRAINING
+from mlspec.model.quantity import amount, format_quantity
+from mlspec.model.scalars import Positive
+from mlspec.names import Derived
+
+# The operator looks for this container and this port by name (training-operator 1.9, pytorch_defaults.go);
+# a port without a name leaves the job without any status (seen on 1.9.3).
+_CONTAINER: Final = "pytorch"
+_PORT: Final = Port(23456, "TCP", "pytorchjob-port")
+
+
+class PyTorchSpec(StepSpec):
+    """A step of one or more pods that train together."""
+
+    kind: Literal["pytorch"]
+    nodes: Positive = Field(1, description="Pods, the Master counted in, as torchrun counts them.")
+    processes: Positive | None = Field(None, description="Processes of a pod. Default: its GPUs, else 1.")
+    clean_pod_policy: Literal["Running", "None", "All"] = Field(
+        "Running", description="Pods deleted when the job ends. Not part of the run's name."
+    )
+
+
+TAG: Final = "pytorch"
+SPEC: Final = PyTorchSpec
+OPERATOR: Final = TRAINING
+GVK: Final = Gvk("kubeflow.org", "v1", "PyTorchJob")
+UNHASHED: Final = frozenset({"clean_pod_policy"})
+
+
+def shared_memory(spec: WorkloadSpec, memory: str) -> str | None:  # the contract's signature
+    """A quarter of memory: data loaders and NCCL pass tensors through /dev/shm."""
+    quarter = amount(memory) / 4
+    whole = quarter // 2**20 * 2**20 or quarter // 1
+    return format_quantity(Fraction(whole), binary=True)
+
+
+def processes(spec: PyTorchSpec) -> int:
+    """Return the processes of a pod."""
+    return spec.processes or (spec.gpu.count if spec.gpu and spec.gpu.count else 1)
+
+
+def facts(workload: PlannedWorkload, target: Target) -> Facts:  # the contract's signature
+    """Return what holds for the Master's and Workers' pods; each has a headless Service of the same name."""
+    spec = spec_of(workload, PyTorchSpec)
+    name = workload.object_name
+    last = (
+        (Derived("pod and Service of the last worker", (name, "-worker-", str(spec.nodes - 2))),)
+        if spec.nodes > 1
+        else ()
+    )
+    return Facts(
+        gvk=GVK,
+        place=Place.PIPELINE,
+        pods=spec.nodes,
+        pod_labels={
+            **workload.labels,
+            "training.kubeflow.org/job-name": name,
+            "training.kubeflow.org/operator-name": "pytorchjob-controller",
+        },
+        # NCCL and gloo connect on random ports, so the pods of one job reach each other on all of them.
+        talks_to_itself=spec.nodes > 1,
+        derived=(Derived("pod and Service of the master", (name, "-master-0")), *last),
+        children=(("", "Pod"), ("", "Service")),
+    )
+
+
+def check(workload: PlannedWorkload, target: Target) -> Iterable[Finding]:  # the contract's signature
+    """A command that starts python starts one process, whatever the operator expects."""
+    spec = spec_of(workload, PyTorchSpec)
+    program = (spec.command or ("",))[0].rsplit("/", 1)[-1]
+    if not program.startswith("python"):
+        return
+    script = next((word for word in (spec.command or ())[1:] if word.endswith(".py")), "/opt/train.py")
+    help = f"write `script: {script}` instead of `command`, or start the command with `torchrun`"
+    if processes(spec) > 1:
+        message = (
+            f"`{program}` starts one process, but the job has {processes(spec)} a pod: the others would wait for ever"
+        )
+        yield Finding("MLS215", message, ("command",), help)
+    else:
+        message = f"`{program}` starts one process without torchrun's restarts and rendezvous"
+        yield Finding("MLS216", message, ("command",), help)
+
+
+def emit(workload: PlannedWorkload, target: Target) -> Body:
+    """Return the PyTorchJob; `replicas` is always written, and no Worker at all for one node."""
+    spec = spec_of(workload, PyTorchSpec)
+    counts = {"Master": 1} | ({"Worker": spec.nodes - 1} if spec.nodes > 1 else {})
+    return {
+        "apiVersion": GVK.api_version,
+        "kind": GVK.kind,
+        "metadata": meta.metadata(
+            workload.object_name, target.namespace, workload.labels, meta.run_annotations(workload.wave)
+        ),
+        "spec": {
+            "nprocPerNode": str(processes(spec)),
+            "runPolicy": compact(
+                {
+                    "cleanPodPolicy": spec.clean_pod_policy,
+                    # The limit counts container restarts summed over all pods. With 0 the operator deletes
+                    # the pods and their logs (seen on 1.9.3), so no retry is `Never` without a limit.
+                    "backoffLimit": spec.retries * spec.nodes + 1 if spec.retries else None,
+                    "activeDeadlineSeconds": kind_base.deadline_seconds(spec),
+                }
+            ),
+            "pytorchReplicaSpecs": {role: _replica(workload, spec, count) for role, count in counts.items()},
+        },
+    }
+
+
+def _replica(workload: PlannedWorkload, spec: PyTorchSpec, count: int) -> Body:
+    main = kind_base.program(workload, "torchrun", _CONTAINER, (_PORT,))
+    return {
+        "replicas": count,
+        "restartPolicy": "OnFailure" if spec.retries else "Never",
+        "template": pod.template(workload, main, None),
+    }

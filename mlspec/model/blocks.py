@@ -1,0 +1,244 @@
+"""Blocks that steps and services share: resources, GPUs, environment variables, mounts, arguments.
+
+Every shorthand becomes its value type here; nothing later sees what form was written.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Final
+
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    GetJsonSchemaHandler,
+    ModelWrapValidatorHandler,
+    Tag,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from mlspec.model.base import SpecModel, refused, wrong_type
+from mlspec.model.scalars import (
+    TEXT_TYPES,
+    AbsolutePath,
+    Boolean,
+    Cpu,
+    Memory,
+    Name,
+    Positive,
+    ResourceName,
+    Text,
+    VariableName,
+    integer,
+    text,
+)
+from mlspec.source import PlainText
+
+GPU_RESOURCE: Final = re.compile(r"(nvidia\.com|amd\.com|gpu\.intel\.com|habana\.ai)/.*(gpu|gaudi|mig-|i915|xe).*")
+
+
+class Resources(SpecModel):
+    """What one pod gets; requests equal limits."""
+
+    cpu: Cpu | None = Field(None, description="CPUs of a pod: `4`, `500m`. Default: the environment's `defaults.cpu`.")
+    memory: Memory | None = Field(
+        None, description="Memory of a pod: `16Gi`. Default: the environment's `defaults.memory`."
+    )
+    shared_memory: Memory | None = Field(
+        None,
+        description="Size of /dev/shm, a part of memory. Default: a quarter of memory for `pytorch`, none otherwise.",
+    )
+    extended: dict[ResourceName, Positive] = Field(
+        default_factory=dict,
+        description="Other extended resources by name, written beside cpu and memory: `rdma/ib: 8`.",
+    )
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _split(cls, value: Any, handler: ModelWrapValidatorHandler[Resources]) -> Resources:
+        """Gather the keys that look like `vendor/name`, and refuse GPU resources (`gpu:` is their field)."""
+        if not isinstance(value, dict):
+            return handler(value)
+        extended = {key: item for key, item in value.items() if "/" in key}
+        for key in extended:
+            if GPU_RESOURCE.fullmatch(key):
+                raise refused(f"`{key}` is a GPU resource", f"write `gpu: {extended[key]}` beside `resources`")
+        rest = {key: item for key, item in value.items() if "/" not in key and key != "extended"}
+        if "extended" in value:
+            raise refused("unknown key `extended`", "write the resource by its name: `rdma/ib: 8`")
+        return handler(rest | ({"extended": extended} if extended else {}))
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Show extended resources as they are written: keys with a slash."""
+        schema = handler.resolve_ref_schema(handler(core))
+        extended = schema["properties"].pop("extended", {})
+        schema["patternProperties"] = {
+            "/": {"type": "integer", "minimum": 1, "description": extended.get("description", "")}
+        }
+        return schema
+
+
+class Gpu(SpecModel):
+    """GPUs of a pod; the type names an entry of the environment's `gpus`."""
+
+    type: Name | None = Field(None, description="A type in the environment's `gpus`. Default: its `defaults.gpu`.")
+    count: Annotated[int, BeforeValidator(integer(0, 1024))] = Field(
+        description="GPUs of a pod.", json_schema_extra={"minimum": 0}
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shorthand(cls, value: Any) -> Any:
+        """Read `2` and `h100:8`."""
+        if not isinstance(value, str):
+            return value
+        found = re.fullmatch(r"(?:(?P<type>[^:]+):)?(?P<count>[^:]+)", value)
+        if found is None or not re.fullmatch(r"[0-9]+", found["count"]):
+            if found and found["count"] and re.fullmatch(r"[0-9]*\.[0-9]+", found["count"]):
+                raise refused(
+                    f"`{value}`: GPUs come whole", "for a slice name a MIG type of the environment: `mig-1g:1`"
+                )
+            raise refused(f"`{value}` is not a number of GPUs", "write `2`, `h100:8` or `{type: h100, count: 8}`")
+        count = PlainText(found["count"])
+        return {"type": found["type"], "count": count} if found["type"] else {"count": count}
+
+
+GpuField = Annotated[
+    Gpu,
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 0},
+                {"type": "string", "pattern": "^([a-z]([-a-z0-9]*[a-z0-9])?:)?[0-9]+$"},
+                {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "required": ["count"],
+                    "properties": {"type": {"type": "string"}, "count": {"type": "integer", "minimum": 0}},
+                },
+            ]
+        }
+    ),
+]
+
+
+class SecretKey(SpecModel):
+    """One key of a Secret that `secrets` declares."""
+
+    secret: Name = Field(description="A name in `secrets`.")
+    key: Text = Field(description="One of its keys.")
+
+
+class TextValue(SpecModel):
+    """A value of an environment variable as written."""
+
+    value: Text
+
+    @model_validator(mode="before")
+    @classmethod
+    def _scalar(cls, value: object) -> object:
+        """Read the scalar itself; a map never gets here."""
+        return {"value": value}
+
+
+def _env_form(value: object) -> str:
+    return "=secret" if isinstance(value, dict | SecretKey) else "=text"
+
+
+_SECRET_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["secret", "key"],
+    "properties": {"secret": {"type": "string"}, "key": {"type": TEXT_TYPES}},
+}
+# The tags cannot be YAML keys of ours, so that a location never mistakes one for a key.
+EnvValue = Annotated[
+    Annotated[SecretKey, Tag("=secret")] | Annotated[TextValue, Tag("=text")],
+    Discriminator(_env_form),
+    WithJsonSchema({"anyOf": [{"type": TEXT_TYPES}, _SECRET_SCHEMA]}),
+]
+
+
+class Mount(SpecModel):
+    """Where a volume is mounted."""
+
+    path: AbsolutePath = Field(description="Absolute path in the container.")
+    read_only: Boolean = Field(False, description="Mount without the right to write.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shorthand(cls, value: Any) -> Any:
+        """Read `/data`."""
+        return {"path": value} if isinstance(value, str) else value
+
+
+MountField = Annotated[
+    Mount,
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": "^/"},
+                {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "required": ["path"],
+                    "properties": {"path": {"type": "string", "pattern": "^/"}, "readOnly": {"type": "boolean"}},
+                },
+            ]
+        }
+    ),
+]
+
+
+def arguments(value: object) -> tuple[str, ...]:
+    """Return arguments as a list: `{epochs: 10, bf16: true, dry: false}` becomes `--epochs 10 --bf16`."""
+    if isinstance(value, list):
+        return tuple(text(item) for item in value)
+    if not isinstance(value, dict):
+        raise wrong_type("expected a list of text, or a map of flags", "write `{epochs: 10}` or `[--epochs, 10]`")
+    words: list[str] = []
+    for name, item in value.items():
+        if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][^\s=]*", name):
+            raise refused(
+                f"`{name}` is not a flag", "write the name without dashes: `{epochs: 10}` becomes `--epochs 10`"
+            )
+        if isinstance(item, PlainText) and item in ("true", "false"):
+            words += [f"--{name}"] if item == "true" else []
+        elif isinstance(item, str):
+            words += [f"--{name}", str(item)]
+        else:
+            raise refused(f"`{name}` must be text, true or false", "use the list form for repeated values")
+    return tuple(words)
+
+
+def words(value: object) -> tuple[str, ...]:
+    """Accept a list of text."""
+    if not isinstance(value, list):
+        raise wrong_type("expected a list of text", "exec form: `[python, train.py]`")
+    return tuple(text(item) for item in value)
+
+
+def command_words(value: object) -> tuple[str, ...]:
+    """Accept a list of text with at least one word that is not empty."""
+    found = words(value)
+    if not found or not found[0]:
+        raise refused("a command needs at least one word", "leave the key out to run the image's own entry point")
+    return found
+
+
+_LIST_OF_TEXT: Final[dict[str, Any]] = {"type": "array", "items": {"type": TEXT_TYPES}}
+Words = Annotated[tuple[str, ...], BeforeValidator(words), WithJsonSchema(_LIST_OF_TEXT)]
+Command = Annotated[tuple[str, ...], BeforeValidator(command_words), WithJsonSchema({**_LIST_OF_TEXT, "minItems": 1})]
+Arguments = Annotated[
+    tuple[str, ...],
+    BeforeValidator(arguments),
+    WithJsonSchema({"anyOf": [_LIST_OF_TEXT, {"type": "object", "additionalProperties": {"type": TEXT_TYPES}}]}),
+]
+Env = dict[VariableName, EnvValue]
+Mounts = dict[Name, MountField]
+Names = tuple[Name, ...]

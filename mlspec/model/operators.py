@@ -1,0 +1,71 @@
+"""What an environment declares about an operator: the field, its value type, and the schemas it selects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from mlspec.model.base import SpecModel, refused
+from mlspec.model.scalars import Version, text
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """A field of the environment that declares an operator; kinds name the one that they need."""
+
+    field: str
+    type: Any
+    description: str
+    schemas: Callable[[Any], str]
+    """Folder of `schemas/crds` for a declared value."""
+
+
+def minor(version: str) -> str:
+    """Return `0.16` for `0.16` and `0.16.2`."""
+    return ".".join(version.split(".")[:2])
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingOperator:
+    """The Kubeflow training operator: API and version."""
+
+    api: str
+    version: str
+
+
+def _training(value: object) -> TrainingOperator:
+    if isinstance(value, TrainingOperator):
+        return value
+    written = text(value)
+    found = re.fullmatch(r"(?P<api>[a-z.]+/v1) (?P<version>[0-9]+\.[0-9]+(\.[0-9]+)?)", written)
+    if found is None or found["api"] != "kubeflow.org/v1":
+        raise refused(f"`{written}` is not a training operator", "write `kubeflow.org/v1 1.9`")
+    return TrainingOperator(found["api"], found["version"])
+
+
+class KServe(SpecModel):
+    """KServe as installed in the cluster."""
+
+    version: Version = Field(description="KServe's version, `0.16`.")
+    mode: Literal["Standard", "Knative"] = Field(
+        description="How predictors run: as Deployments, or as Knative services."
+    )
+
+
+TRAINING: Final = Operator(
+    "training",
+    Annotated[
+        TrainingOperator,
+        BeforeValidator(_training),
+        WithJsonSchema({"type": "string", "pattern": r"^kubeflow\.org/v1 [0-9]+\.[0-9]+(\.[0-9]+)?$"}),
+    ],
+    "The training operator of the cluster: `kubeflow.org/v1 1.9`.",
+    lambda value: f"training-operator-{minor(value.version)}",
+)
+KSERVE: Final = Operator(
+    "kserve", KServe, "KServe of the cluster: version and mode.", lambda value: f"kserve-{minor(value.version)}"
+)

@@ -1,0 +1,243 @@
+"""Value types of single scalars: what a user writes in one word, parsed once, at the edge."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, Final
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+from mlspec import names
+from mlspec.model.base import refused, wrong_type
+from mlspec.model.quantity import canonical_quantity
+from mlspec.source import PlainText
+
+TEXT_TYPES: Final = ["string", "number", "boolean"]
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return "a map"
+    if isinstance(value, list):
+        return "a list"
+    if value is None:
+        return "null"
+    text = str(value)
+    return f"`{text if len(text) <= 60 else text[:57] + '…'}`"
+
+
+def text(value: object) -> str:
+    """Return the scalar as written; null, maps and lists are refused."""
+    if isinstance(value, str):
+        return str(value)
+    raise wrong_type(
+        f"expected text, got {_shown(value)}", "" if value is not None else "leave the key out, or write a value"
+    )
+
+
+def boolean(value: object) -> bool:
+    """Accept `true` and `false` without quotes, nothing else."""
+    if isinstance(value, PlainText) and value in ("true", "false"):
+        return value == "true"
+    if isinstance(value, str) and value.lower() in ("true", "yes", "on", "y", "false", "no", "off", "n"):
+        wanted = "true" if value.lower() in ("true", "yes", "on", "y") else "false"
+        raise wrong_type(f"expected true or false, got {_shown(value)}", f"write `{wanted}`, without quotes")
+    raise wrong_type(f"expected true or false, got {_shown(value)}")
+
+
+def integer(minimum: int, maximum: int = 2**31 - 1) -> Callable[[object], int]:
+    """Return a validator of decimal integers in a range (32 bit by default, as Kubernetes' fields are)."""
+
+    def parse(value: object) -> int:
+        if isinstance(value, str) and not isinstance(value, PlainText) and re.fullmatch(r"-?[0-9]{1,18}", value):
+            raise wrong_type(f'expected a number, got the text "{value}"', "remove the quotes")
+        if not isinstance(value, PlainText) or not re.fullmatch(r"-?(0|[1-9][0-9]{0,17})", value):
+            raise wrong_type(f"expected a whole number in decimal digits, got {_shown(value)}")
+        number = int(value)
+        if not minimum <= number <= maximum:
+            bound = f"at least {minimum}" if number < minimum else f"at most {maximum}"
+            raise refused(f"must be {bound}, got {number}")
+        return number
+
+    return parse
+
+
+def matching(pattern: str, what: str, help: str = "") -> Callable[[object], str]:
+    """Return a validator of text of one form."""
+    compiled = re.compile(pattern, re.ASCII)
+
+    def parse(value: object) -> str:
+        written = text(value)
+        if not compiled.fullmatch(written):
+            raise refused(f"{_shown(written)} is not {what}", help)
+        return written
+
+    return parse
+
+
+def _name(limit: int) -> Callable[[object], str]:
+    def parse(value: object) -> str:
+        written = text(value)
+        if not names.is_name(written):
+            fixed = re.sub(r"[^a-z0-9]+", "-", written.lower()).strip("-").lstrip("0123456789-")
+            raise refused(
+                f"{_shown(written)} is not a name: lower-case letters, digits and `-`, starting with a letter",
+                f"write `{fixed[:limit].rstrip('-')}`" if fixed else "",
+            )
+        if len(written) > limit:
+            raise refused(f"the name `{written}` has {len(written)} characters; at most {limit} fit")
+        return written
+
+    return parse
+
+
+_SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def duration(value: object) -> str:
+    """Accept `300ms`, `30s`, `10m`, `12h`, `7d`; returned as written."""
+    written = text(value)
+    if not re.fullmatch(r"[1-9][0-9]{0,8}(ms|s|m|h|d)", written):
+        help = "write a number and one of ms, s, m, h, d: `90m`"
+        raise refused(f"{_shown(written)} is not a duration", help)
+    return written
+
+
+def seconds(written: str) -> float:
+    """Return the seconds of a duration."""
+    number, unit = re.fullmatch(r"([0-9]+)(ms|s|m|h|d)", written).groups()  # type: ignore[union-attr]  # parsed before
+    return int(number) * _SECONDS[unit]
+
+
+def prometheus_duration(written: str) -> str:
+    """Return a duration as Prometheus and Argo CD read it: both know ms, s, m and h; days become hours."""
+    return f"{int(written[:-1]) * 24}h" if written.endswith("d") else written
+
+
+_IMAGE: Final = re.compile(
+    r"(?:(?P<host>(?:[a-zA-Z0-9](?:[-a-zA-Z0-9]*[a-zA-Z0-9])?)(?:\.[a-zA-Z0-9](?:[-a-zA-Z0-9]*[a-zA-Z0-9])?)*(?::[0-9]+)?)/)?"
+    r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*"
+    r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?"
+)
+
+
+def image(value: object) -> str:
+    """Accept an OCI image reference as Docker reads it (docker.io implied); returned as written."""
+    written = text(value)
+    if not _IMAGE.fullmatch(written) or len(written) > 512:
+        lower = written.lower()
+        help = (
+            f"write `{lower}`: repository names are lower-case"
+            if _IMAGE.fullmatch(lower)
+            else "write `registry/repository:tag`"
+        )
+        raise refused(f"{_shown(written)} is not an image reference", help)
+    return written
+
+
+def absolute_path(value: object) -> str:
+    """Accept an absolute path inside a container, without `..`."""
+    written = text(value)
+    if not written.startswith("/") or re.search(r"[\x00-\x1f]|:", written):
+        raise refused(f"{_shown(written)} is not an absolute path", f"write `/{written.lstrip('./')}`")
+    if any(part in ("..", ".") for part in written.split("/")):
+        raise refused(f"{_shown(written)} contains `.` or `..`", "write the path that it means")
+    return written
+
+
+def cidr(value: object) -> str:
+    """Accept a network in CIDR form whose host bits are zero, as Kubernetes' NetworkPolicy wants it."""
+    import ipaddress  # late: only environments with destinations pay for it
+
+    written = text(value)
+    try:
+        return str(ipaddress.ip_network(written, strict=True)) if "/" in written else _no_prefix(written)
+    except ValueError:
+        pass
+    try:
+        fixed = str(ipaddress.ip_network(written, strict=False))
+    except ValueError:
+        raise refused(f"{_shown(written)} is not a network in CIDR form", "write one such as `10.0.0.0/8`") from None
+    raise refused(f"{_shown(written)} is not a network in CIDR form", f"write `{fixed}`")
+
+
+def _no_prefix(written: str) -> str:
+    raise ValueError(written)
+
+
+def quantity(kind: str) -> Callable[[object], str]:
+    """Return a validator of quantities of `cpu`, `memory` (bytes) or `count`."""
+
+    def parse(value: object) -> str:
+        return canonical_quantity(text(value), kind)
+
+    return parse
+
+
+def pattern(value: object) -> str:
+    """Accept text with the placeholders `{project}`, `{environment}`, `{owner}` and no other."""
+    written = text(value)
+    for found in re.finditer(r"\{([^{}]*)\}|[{}]", written):
+        if found.group(1) not in ("project", "environment", "owner"):
+            help = "known: `{project}`, `{environment}`, `{owner}`"
+            raise refused(f"unknown placeholder `{found.group()}`", help)
+    return written
+
+
+def expand(written: str, *, project: str, environment: str, owner: str) -> str:
+    """Return a pattern with its placeholders filled in."""
+    values = {"project": project, "environment": environment, "owner": owner}
+    return re.sub(r"\{(project|environment|owner)\}", lambda found: values[found.group(1)], written)
+
+
+def _schema(**schema: Any) -> WithJsonSchema:
+    return WithJsonSchema(schema)
+
+
+_TEXT_SCHEMA = _schema(type=TEXT_TYPES)
+VERSION_PATTERN: Final = r"[0-9]+\.[0-9]+(\.[0-9]+)?"
+
+Text = Annotated[str, BeforeValidator(text), _TEXT_SCHEMA]
+Boolean = Annotated[bool, BeforeValidator(boolean), _schema(type="boolean")]
+Natural = Annotated[int, BeforeValidator(integer(0)), _schema(type="integer", minimum=0)]
+Positive = Annotated[int, BeforeValidator(integer(1)), _schema(type="integer", minimum=1)]
+PortNumber = Annotated[int, BeforeValidator(integer(1, 65535)), _schema(type="integer", minimum=1, maximum=65535)]
+Name = Annotated[
+    str, BeforeValidator(_name(names.LABEL_LIMIT)), _schema(type="string", pattern=f"^{names.NAME}$", maxLength=63)
+]
+StepName = Annotated[
+    str,
+    BeforeValidator(_name(names.STEP_LIMIT)),
+    _schema(type="string", pattern=f"^{names.NAME}$", maxLength=names.STEP_LIMIT),
+]
+Cpu = Annotated[str, BeforeValidator(quantity("cpu")), _TEXT_SCHEMA]
+Memory = Annotated[str, BeforeValidator(quantity("memory")), _TEXT_SCHEMA]
+Duration = Annotated[str, BeforeValidator(duration), _schema(type="string", pattern="^[1-9][0-9]*(ms|s|m|h|d)$")]
+ImageReference = Annotated[str, BeforeValidator(image), _schema(type="string")]
+AbsolutePath = Annotated[str, BeforeValidator(absolute_path), _schema(type="string", pattern="^/")]
+Cidr = Annotated[str, BeforeValidator(cidr), _schema(type="string")]
+Pattern = Annotated[str, BeforeValidator(pattern), _schema(type="string")]
+VariableName = Annotated[
+    str,
+    BeforeValidator(
+        matching(r"[A-Za-z_][A-Za-z0-9_]*", "a name of an environment variable", "letters, digits and `_`")
+    ),
+    _schema(type="string", pattern="^[A-Za-z_][A-Za-z0-9_]*$"),
+]
+Version = Annotated[
+    str,
+    BeforeValidator(matching(VERSION_PATTERN, "a version", "write major and minor: `1.34`")),
+    _schema(type=["string", "number"], pattern=f"^{VERSION_PATTERN}$"),
+]
+ResourceName = Annotated[
+    str,
+    BeforeValidator(
+        matching(
+            r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?",
+            "a resource name",
+            "write `vendor/resource`",
+        )
+    ),
+    _schema(type="string", pattern="/"),
+]

@@ -1,0 +1,92 @@
+"""How many pods a service has, and what its autoscaler aims at."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from mlspec.model.base import SpecModel, refused
+from mlspec.model.scalars import Natural, Positive, integer
+
+
+class Target(SpecModel):
+    """What the autoscaler aims at; exactly one."""
+
+    cpu: Annotated[int, BeforeValidator(integer(1, 100))] | None = Field(
+        None, description="CPU use in percent (Standard mode)."
+    )
+    memory: Annotated[int, BeforeValidator(integer(1, 100))] | None = Field(
+        None, description="Memory use in percent (Standard mode)."
+    )
+    concurrency: Positive | None = Field(None, description="Requests at the same time, a replica (Knative mode).")
+    rps: Positive | None = Field(None, description="Requests a second, a replica (Knative mode).")
+
+    @model_validator(mode="after")
+    def _one(self) -> Target:
+        if len(self.model_fields_set) != 1:
+            raise refused("a target has exactly one of cpu, memory, concurrency, rps")
+        return self
+
+    @property
+    def metric(self) -> str:
+        """The name of the metric aimed at."""
+        return next(iter(self.model_fields_set))
+
+    @property
+    def value(self) -> int:
+        """The number aimed at."""
+        found = getattr(self, self.metric)
+        assert isinstance(found, int)  # noqa: S101  # holds by _one
+        return found
+
+
+class Replicas(SpecModel):
+    """How many pods serve."""
+
+    min: Natural = Field(1, description="Fewest pods; 0 only in Knative mode.")
+    max: Positive | None = Field(None, description="Most pods. Default: as `min`, no autoscaling.")
+    target: Target | None = Field(None, description="What the autoscaler aims at; needs `max`.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shorthand(cls, value: Any) -> Any:
+        """Read `2`: a fixed number."""
+        return {"min": value} if isinstance(value, str) else value
+
+    @property
+    def most(self) -> int:
+        """Most pods, with the default filled in."""
+        return self.max if self.max is not None else max(self.min, 1)
+
+
+ReplicasField = Annotated[
+    Replicas,
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 0},
+                {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "properties": {
+                        "min": {"type": "integer", "minimum": 0},
+                        "max": {"type": "integer", "minimum": 1},
+                        "target": {
+                            "type": "object",
+                            "additionalProperties": False,
+                            "minProperties": 1,
+                            "maxProperties": 1,
+                            "properties": {
+                                "cpu": {"type": "integer", "minimum": 1, "maximum": 100},
+                                "memory": {"type": "integer", "minimum": 1, "maximum": 100},
+                                "concurrency": {"type": "integer", "minimum": 1},
+                                "rps": {"type": "integer", "minimum": 1},
+                            },
+                        },
+                    },
+                },
+            ]
+        }
+    ),
+]

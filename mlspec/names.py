@@ -1,0 +1,94 @@
+"""The only place that makes and measures Kubernetes names; names are checked, never truncated.
+
+Limits: DNS-1123 and DNS-1035 labels 63 characters, label values 63, port names 15 (Kubernetes' API conventions).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+LABEL_LIMIT: Final = 63
+STEP_LIMIT: Final = 24
+HASH_LENGTH: Final = 8
+
+NAME: Final = r"[a-z]([-a-z0-9]*[a-z0-9])?"
+RESERVED_PROJECTS: Final = frozenset({"argocd"})
+RESERVED_ENVIRONMENTS: Final = frozenset({"common"})
+
+_NAME = re.compile(NAME)
+
+
+def is_name(text: str) -> bool:
+    """Say whether `text` is a name as the spec wants it: a DNS-1035 label."""
+    return _NAME.fullmatch(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A name that something derives from ours, in parts, with the limit that it must fit."""
+
+    what: str
+    parts: tuple[str, ...]
+    limit: int = LABEL_LIMIT
+
+    @property
+    def name(self) -> str:
+        """The name as it will be."""
+        return "".join(self.parts)
+
+    @property
+    def fits(self) -> bool:
+        """Say whether the name is short enough."""
+        return len(self.name) <= self.limit
+
+    def arithmetic(self) -> str:
+        """Return the sum that explains the length, for example `chat (4) + -predictor (10) = 14 > 63`."""
+        summands = " + ".join(f"{part} ({len(part)})" for part in self.parts)
+        return f"{summands} = {len(self.name)} > {self.limit}"
+
+
+def run(step: str, digest: str) -> str:
+    """Return the name of a run: `<step>-<hash8>`."""
+    return f"{step}-{digest}"
+
+
+def is_run_of(name: str, step: str) -> bool:
+    """Say whether `name` is the name of some run of `step`."""
+    return re.fullmatch(re.escape(step) + rf"-[0-9a-f]{{{HASH_LENGTH}}}", name) is not None
+
+
+def default_deny(project: str) -> str:
+    """Return the name of a project's default-deny NetworkPolicy."""
+    return f"{project}-default-deny"
+
+
+def viewer(project: str) -> str:
+    """Return the name of the Role that reads a project's objects."""
+    return f"{project}-viewer"
+
+
+def operator(project: str) -> str:
+    """Return the name of the Role that may also delete runs and pods."""
+    return f"{project}-operator"
+
+
+def quota(project: str) -> str:
+    """Return the name of the ResourceQuota and LimitRange."""
+    return f"{project}-quota"
+
+
+def metrics(service: str) -> str:
+    """Return the name of a service's metrics Service and ServiceMonitor."""
+    return f"{service}-metrics"
+
+
+def app_project(project: str, environment: str) -> str:
+    """Return the name of the Argo CD AppProject of one project in one environment."""
+    return f"{project}-{environment}"
+
+
+def application(project: str, environment: str, place: str) -> str:
+    """Return the name of the Argo CD Application of one folder."""
+    return f"{project}-{environment}-{place}"

@@ -1,0 +1,221 @@
+"""The whole road for a root: sources in, projects with plans, objects, files and findings out; writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mlspec.all_kinds import OPERATORS
+from mlspec.check import references
+from mlspec.check.schema import check_schema
+from mlspec.diagnostics import Diagnostic, Related, Span, has_errors, whole_file
+from mlspec.emit import emit, emit_argocd
+from mlspec.files import compare, lock
+from mlspec.files.compare import Changes
+from mlspec.files.lock import Lock
+from mlspec.ir import Plan, Target
+from mlspec.k8s.resource import CLUSTER_SCOPED, Body, Key, Resource
+from mlspec.layout import Layout, PlannedEnvironment, lay_out
+from mlspec.model.operators import minor
+from mlspec.plan.resolve import build_base_plan, build_plan
+from mlspec.schemas import kubernetes_folder, operator_folder
+from mlspec.spec.discover import ENVIRONMENT_FOLDER, GENERATED
+from mlspec.spec.environment import EnvironmentFields
+from mlspec.spec.load import LoadedEnvironment, LoadedProject, Workspace
+from mlspec.spec.problems import locate
+
+
+@dataclass(slots=True)
+class Compiled:
+    """One project on its way."""
+
+    project: LoadedProject
+    plans: dict[str, Plan] = field(default_factory=dict)
+    resources: dict[str, list[Resource]] = field(default_factory=dict)
+    argocd: dict[str, list[Body]] = field(default_factory=dict)
+    layout: Layout = field(default_factory=Layout)
+    changes: Changes | None = None
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    def span(self, environment: str, origin: Sequence[str]) -> Span:
+        """Return the place of the field that caused an object."""
+        return locate(self.project.variants[environment].tree, tuple(origin)).key_span
+
+
+@dataclass(slots=True)
+class Compilation:
+    """A root, compiled."""
+
+    workspace: Workspace
+    projects: list[Compiled] = field(default_factory=list)
+    gone: list[Changes] = field(default_factory=list)
+    strays: list[str] = field(default_factory=list)
+    """Files under generated/ that nobody accounts for, from there."""
+    temporaries: list[str] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    @property
+    def changes(self) -> list[Changes]:
+        """Everything that differs from the disk, projects that are gone included."""
+        return [*(item.changes for item in self.projects if item.changes is not None), *self.gone]
+
+
+def schema_folders(environment: EnvironmentFields) -> tuple[Path, ...]:
+    """Return where the schemas of an environment's declared versions lie."""
+    operators = [
+        operator_folder(op.schemas(value)) for op in OPERATORS if (value := getattr(environment, op.field)) is not None
+    ]
+    if environment.prometheus is not None:
+        operators.append(operator_folder(f"prometheus-operator-{minor(environment.prometheus.version)}"))
+    argocd = operator_folder(f"argo-cd-{minor(environment.argocd.version)}")
+    return (kubernetes_folder(environment.kubernetes), *operators, argocd)
+
+
+def compile_workspace(workspace: Workspace, only: Sequence[str] = ()) -> Compilation:
+    """Compile every project of a workspace; files are laid out only where nothing is wrong.
+
+    With `only`, findings about other environments are left out; their files then cannot be laid out.
+    """
+    compilation = Compilation(workspace, diagnostics=list(workspace.diagnostics))
+    for project in workspace.projects:
+        compiled = _plan(workspace, project, only)
+        compilation.projects.append(compiled)
+        compilation.diagnostics += compiled.diagnostics
+    compilation.diagnostics += _conflicts(compilation)
+    if has_errors(compilation.diagnostics):
+        return compilation
+    generated = workspace.root / GENERATED
+    for compiled in compilation.projects:
+        if compiled.plans.keys() == compiled.resources.keys():
+            compilation.diagnostics += _lay_out(workspace, compiled, generated)
+    if workspace.complete:
+        _leftovers(compilation, generated)
+    return compilation
+
+
+def _plan(workspace: Workspace, project: LoadedProject, only: Sequence[str]) -> Compiled:
+    compiled = Compiled(project)
+    for name, variant in project.variants.items():
+        environment = workspace.environments[name]
+        plan, diagnostics = build_plan(variant, environment)
+        if only and name not in only:
+            diagnostics = []
+        compiled.diagnostics += diagnostics
+        compiled.plans[name] = plan
+        if has_errors(diagnostics):
+            continue
+        resources = emit(plan)
+        compiled.resources[name] = resources
+        compiled.argocd[name] = emit_argocd(plan, resources)
+        compiled.diagnostics += _judge(compiled, name, environment)
+    return compiled
+
+
+def _judge(compiled: Compiled, name: str, environment: LoadedEnvironment) -> Iterator[Diagnostic]:
+    """Yield what schemas and references have against the objects of one environment."""
+    folders = schema_folders(environment.model)
+    plan, resources = compiled.plans[name], compiled.resources[name]
+    for resource in resources:
+        for code, message in check_schema(folders, resource.body):
+            where = f"{resource.key} in {name}"
+            yield Diagnostic(
+                code, f"{where}: {message}", compiled.span(name, resource.origin), ".".join(resource.origin)
+            )
+    for resource, message in references.check_references(plan, resources):
+        text = f"{resource.key} in {name}: {message}"
+        yield Diagnostic("MLS303", text, compiled.span(name, resource.origin), ".".join(resource.origin))
+    for body in compiled.argocd[name]:
+        for code, message in check_schema(folders, body):
+            text = f"{body['kind']} {body['metadata']['name']}: {message}"
+            yield Diagnostic(code, text, compiled.span(name, ("name",)), "name")
+
+
+def _conflicts(compilation: Compilation) -> Iterator[Diagnostic]:
+    """Yield projects that claim one namespace, and objects of one name in a shared one."""
+    namespaces: dict[tuple[str, str, str], tuple[Compiled, Target]] = {}
+    objects: dict[tuple[str, str, Key], Compiled] = {}
+    for compiled in compilation.projects:
+        for name, plan in compiled.plans.items():
+            target = plan.target
+            where = (target.server, target.namespace or "", name)
+            first, before = namespaces.setdefault(where, (compiled, target))
+            if first is not compiled and (target.manage_namespace or before.manage_namespace):
+                message = f"namespace `{target.namespace}` in {name} belongs to project {first.project.name}"
+                related = (Related(first.span(name, ("name",)), "this project"),)
+                help = f"put {{project}} into `namespace.pattern` of environments/{name}.yaml, or `manage: false` beside it"
+                yield Diagnostic("MLS221", message, compiled.span(name, ("name",)), "name", help, related=related)
+            if target.manage_namespace:
+                continue
+            for resource in compiled.resources.get(name, ()):
+                if resource.body["kind"] in CLUSTER_SCOPED:
+                    continue
+                other = objects.setdefault((target.server, target.namespace or "", resource.key), compiled)
+                if other is not compiled:
+                    message = (
+                        f"{resource.key} in namespace `{target.namespace}` is project {other.project.name}'s already"
+                    )
+                    span = compiled.span(name, resource.origin)
+                    yield Diagnostic("MLS222", message, span, ".".join(resource.origin), "rename one of them")
+
+
+def _lay_out(workspace: Workspace, compiled: Compiled, generated: Path) -> list[Diagnostic]:
+    project = compiled.project
+    state = lock.read_state(generated, project.name)
+    runs = lock.read_runs(generated, state)
+    base = emit(build_base_plan(project.base, workspace.common))
+    environments = [
+        PlannedEnvironment(name, plan.target.namespace or "", compiled.resources[name], compiled.argocd[name])
+        for name, plan in sorted(compiled.plans.items())
+    ]
+    compiled.layout = lay_out(project.name, base, environments, runs)
+    compiled.changes = compare.compare(
+        generated, project.name, compiled.layout.files, _lock(workspace, compiled), state
+    )
+    return [
+        Diagnostic("MLS303", message, compiled.span(name, ("name",)), "name")
+        for name in compiled.plans
+        for message in references.check_argocd(compiled.resources[name], compiled.argocd[name], compiled.layout.builds)
+    ]
+
+
+def _lock(workspace: Workspace, compiled: Compiled) -> Lock:
+    """Return the lock of a complete run; inputs are the project's file and every environment's."""
+    inputs = {f"../{compiled.project.file}": workspace.digests[compiled.project.file]}
+    for name, value in workspace.digests.items():
+        if name.startswith(f"{ENVIRONMENT_FOLDER}/"):
+            inputs[f"../{name}"] = value
+    outputs = {path: lock.digest(content) for path, content in compiled.layout.files.items()}
+    return Lock(inputs, outputs, tuple(compiled.layout.superseded))
+
+
+def _leftovers(compilation: Compilation, generated: Path) -> None:
+    """Find projects that are gone, and files that no lock accounts for."""
+    names = {compiled.project.name for compiled in compilation.projects}
+    owned: set[str] = set()
+    for item in compilation.projects:
+        owned |= item.layout.files.keys()
+        owned |= lock.read_state(generated, item.project.name).owned.keys()
+    for name in lock.locked_projects(generated):
+        if name not in names:
+            state = lock.read_state(generated, name)
+            owned |= state.owned.keys()
+            compilation.gone.append(compare.compare(generated, name, {}, None, state))
+    for path in compare.foreign(generated, owned):
+        (compilation.temporaries if compare.is_temporary(path) else compilation.strays).append(path)
+
+
+def drift(compilation: Compilation) -> list[Diagnostic]:
+    """Return how generated/ differs from what it should be, by file; nothing is written."""
+    found = []
+    for change in compilation.changes:
+        found += change.drift + change.refusals
+    for path in compilation.strays:
+        help = "move it away: only mlspec writes here"
+        found.append(Diagnostic("MLS504", "not written by mlspec", whole_file(f"{GENERATED}/{path}"), help=help))
+    for path in compilation.temporaries:
+        help = "run `mlspec generate`"
+        found.append(
+            Diagnostic("MLS505", "left by an interrupted generate", whole_file(f"{GENERATED}/{path}"), help=help)
+        )
+    return found

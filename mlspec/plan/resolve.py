@@ -1,0 +1,224 @@
+"""A valid project and an environment in, a plan and findings out; pure.
+
+The plan is built even where something is missing, so that one run reports everything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mlspec import codes, names
+from mlspec.all_kinds import KINDS
+from mlspec.diagnostics import Diagnostic, suggestion
+from mlspec.ir import (
+    Flow,
+    Plan,
+    PlannedMount,
+    PlannedResources,
+    PlannedVariable,
+    PlannedVolume,
+    PlannedWorkload,
+    Stated,
+    Target,
+)
+from mlspec.k8s import meta
+from mlspec.kind_base import Kind, StepSpec, WorkloadSpec
+from mlspec.model.blocks import SecretKey
+from mlspec.plan import defaults, graph, identity, rules
+from mlspec.plan.scope import Scope
+from mlspec.plan.target import build_target
+from mlspec.spec.environment import EnvironmentFields
+from mlspec.spec.load import LoadedEnvironment, Variant
+from mlspec.spec.project import Project
+
+
+def build_plan(variant: Variant, environment: LoadedEnvironment) -> tuple[Plan, list[Diagnostic]]:
+    """Return the plan of a project in an environment, and everything that is wrong with it."""
+    scope = Scope(variant.tree, environment.tree, environment.name)
+    plan = _Planner(variant.model, environment.model, scope).plan()
+    rules.check(plan, variant.model, environment.model, scope)
+    return plan, scope.diagnostics
+
+
+def build_base_plan(variant: Variant, common: EnvironmentFields) -> Plan:
+    """Return the plan under common.yaml and built-in defaults; what only environments know stays open."""
+    return _Planner(variant.model, common, Scope(variant.tree, None, None)).plan()
+
+
+class _Planner:
+    """The passes over one project in one environment."""
+
+    def __init__(self, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
+        self.project = project
+        self.environment = environment
+        self.scope = scope
+        self.target: Target = build_target(project, scope.environment_name, environment)
+
+    def plan(self) -> Plan:
+        """Return the plan."""
+        volumes = self._volumes()
+        workloads = [
+            *self._steps(),
+            *(self._service(name, spec) for name, spec in sorted(self.project.services.items())),
+        ]
+        return Plan(
+            project=self.project.name,
+            owner=self.project.owner,
+            target=self.target,
+            volumes=volumes,
+            secrets=tuple(sorted(self.project.secrets)),
+            claims=tuple(sorted(volume.claim for volume in self.project.volumes.values() if volume.claim)),
+            monitoring_interval=self.project.monitoring.interval,
+            workloads=tuple(workloads),
+        )
+
+    def _volumes(self) -> tuple[PlannedVolume, ...]:
+        found = []
+        for name, volume in sorted(self.project.volumes.items()):
+            rules.check_volume(name, volume, self.scope)
+            if volume.claim is not None or volume.size is None:
+                continue
+            chosen = defaults.storage_class(name, volume, self.environment, self.scope)
+            declared = self.environment.storage.get(chosen) if chosen is not None else None
+            waits = declared is not None and declared.binding == "WaitForFirstConsumer"
+            found.append(PlannedVolume(name, volume.size, volume.access, chosen, waits))
+        return tuple(found)
+
+    def _steps(self) -> list[Stated]:
+        needs = {name: spec.needs for name, spec in self.project.steps.items()}
+        circle = graph.circle(needs)
+        if circle:
+            message = f"`needs` goes in a circle: {' → '.join(circle)}"
+            self.scope.report("MLS209", message, ("steps", circle[0], "needs"), "remove one of them")
+        depths = graph.depths(needs)
+        digests: dict[str, str] = {}
+        found = {}
+        for name in [*depths, *sorted(set(needs) - set(depths))]:
+            spec = self.project.steps[name]
+            upstream = {need: digests.get(need, "") for need in spec.needs}
+            digests[name] = identity.digest(self.scope.environment_name or "", KINDS[_tag(spec)], spec, upstream)
+            found[name] = self._step(name, spec, digests[name], depths.get(name, 0))
+        return [found[name] for name in sorted(found)]
+
+    def _step(self, name: str, spec: StepSpec, digest: str, depth: int) -> Stated:
+        for index, need in enumerate(spec.needs):
+            if need not in self.project.steps:
+                help = suggestion(need, set(self.project.steps) - {name}, "steps")
+                self.scope.report("MLS201", f"there is no step `{need}`", ("steps", name, "needs", index), help)
+        mounts = self._mounts(name, spec)
+        planned = self._workload("steps", name, spec, names.run(name, digest))
+        planned = replace(planned, digest=digest, wave=10 * depth, mounts=mounts, needs=spec.needs)
+        return self._stated(planned)
+
+    def _service(self, name: str, spec: WorkloadSpec) -> Stated:
+        return self._stated(self._workload("services", name, spec, name))
+
+    def _workload(self, section: str, name: str, spec: WorkloadSpec, object_name: str) -> PlannedWorkload:
+        path = (section, name)
+        gpu = defaults.gpu_type(spec.gpu, self.environment, self.scope, (*path, "gpu"))
+        devices = list(spec.resources.extended.items())
+        if spec.gpu is not None and gpu is not None:
+            devices.append((gpu.resource, spec.gpu.count))
+        memory = spec.resources.memory or self.environment.defaults.memory
+        shared = spec.resources.shared_memory or KINDS[_tag(spec)].shared_memory(spec, memory)
+        return PlannedWorkload(
+            name=name,
+            section=section,
+            kind=_tag(spec),
+            spec=spec,
+            object_name=object_name,
+            digest="",
+            wave=0,
+            labels=meta.workload_labels(self.project.name, section, name, object_name),
+            resources=PlannedResources(
+                spec.resources.cpu or self.environment.defaults.cpu, memory, shared, tuple(sorted(devices))
+            ),
+            placement=defaults.placement(gpu, self.environment),
+            mounts=(),
+            env=self._variables(section, name, spec),
+        )
+
+    def _stated(self, workload: PlannedWorkload) -> Stated:
+        """Add the facts of the kind, and what they need from the environment."""
+        kind = KINDS[workload.kind]
+        path = (workload.section, workload.name)
+        facts = kind.facts(workload, self.target)
+        flows: list[Flow] = []
+        secrets: list[str] = []
+        spec = workload.spec
+        assert isinstance(spec, WorkloadSpec)  # noqa: S101  # narrows for mypy
+        for index, name in enumerate(spec.egress):
+            found = defaults.destination(name, self.environment, self.scope, (*path, "egress", index))
+            flows += [defaults.flow(found)] if found else []
+        for reference in facts.destinations:
+            found = defaults.destination(reference.name, self.environment, self.scope, (*path, *reference.path))
+            if found is not None:
+                flows.append(defaults.flow(found))
+                secrets += [found.secret] if found.secret else []
+        planned = replace(workload, egress=_unique(flows), storage_secrets=tuple(sorted(set(secrets))))
+        self._check_kind(kind, planned)
+        return Stated(planned, facts)
+
+    def _check_kind(self, kind: Kind, workload: PlannedWorkload) -> None:
+        path = (workload.section, workload.name)
+        if kind.OPERATOR is not None and kind.OPERATOR.field not in self.target.operators:
+            field = kind.OPERATOR.field
+            message = f"kind {kind.TAG} needs an operator that {self.scope.place} does not declare"
+            help = f"add `{field}:` to environments/{self.scope.environment_name}.yaml, or set `enabled: false` for it"
+            self.scope.report("MLS208", message, (*path, "kind"), help)
+        for finding in kind.check(workload, self.target):
+            self.scope.report(
+                finding.code,
+                finding.message,
+                (*path, *finding.path),
+                finding.help,
+                severity=codes.severity(finding.code),
+            )
+
+    def _mounts(self, name: str, spec: StepSpec) -> tuple[PlannedMount, ...]:
+        found = []
+        for volume_name, mount in sorted(spec.mounts.items()):
+            volume = self.project.volumes.get(volume_name)
+            if volume is None:
+                help = suggestion(volume_name, self.project.volumes, "volumes") or f"add `{volume_name}` to `volumes`"
+                path = ("steps", name, "mounts", volume_name)
+                self.scope.report("MLS202", f"there is no volume `{volume_name}`", path, help, at_key=True)
+                continue
+            found.append(PlannedMount(volume_name, volume.claim or volume_name, mount.path, mount.read_only))
+        return tuple(found)
+
+    def _variables(self, section: str, name: str, spec: WorkloadSpec) -> tuple[PlannedVariable, ...]:
+        found = []
+        for variable, value in spec.env.items():
+            if isinstance(value, SecretKey):
+                self._check_secret(value, (section, name, "env", variable))
+                found.append(PlannedVariable(variable, None, value.secret, value.key))
+            else:
+                found.append(PlannedVariable(variable, value.value))
+        return tuple(found)
+
+    def _check_secret(self, reference: SecretKey, path: tuple[str, ...]) -> None:
+        secret = self.project.secrets.get(reference.secret)
+        if secret is None:
+            help = (
+                suggestion(reference.secret, self.project.secrets, "secrets")
+                or f"add `{reference.secret}` to `secrets`"
+            )
+            self.scope.report("MLS203", f"there is no secret `{reference.secret}`", (*path, "secret"), help)
+        elif reference.key not in secret.keys:
+            help = suggestion(reference.key, secret.keys, "its keys")
+            self.scope.report(
+                "MLS203", f"secret `{reference.secret}` has no key `{reference.key}`", (*path, "key"), help
+            )
+
+
+def _tag(spec: WorkloadSpec) -> str:
+    return str(getattr(spec, "kind"))  # noqa: B009  # every kind's model has it as a literal
+
+
+def _unique(flows: list[Flow]) -> tuple[Flow, ...]:
+    found: list[Flow] = []
+    for flow in flows:
+        if flow not in found:
+            found.append(flow)
+    return tuple(found)

@@ -1,0 +1,192 @@
+"""Rules over a whole plan: one function each, every finding at the field that broke it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from mlspec import names, schemas
+from mlspec.all_kinds import OPERATORS
+from mlspec.ir import Plan
+from mlspec.model.operators import minor
+from mlspec.model.quantity import amount
+from mlspec.names import Derived
+from mlspec.plan.scope import Path, Scope
+from mlspec.spec.environment import EnvironmentFields
+from mlspec.spec.project import Project, Volume
+
+_RESERVED_VOLUMES: Final = "mlspec-"
+
+
+def check(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
+    """Report everything that is wrong with a plan."""
+    for rule in RULES:
+        rule(plan, project, environment, scope)
+
+
+def check_volume(name: str, volume: Volume, scope: Scope) -> None:
+    """A volume has a size, or is an existing claim."""
+    path = ("volumes", name)
+    if name.startswith(_RESERVED_VOLUMES):
+        scope.report(
+            "MLS213",
+            f"volume names beginning with `{_RESERVED_VOLUMES}` are reserved",
+            path,
+            "choose another name",
+            at_key=True,
+        )
+    if volume.claim is None and volume.size is None:
+        scope.report(
+            "MLS103", "missing key `size`", path, "add `size: 10Gi`, or `claim:` for a claim that exists", at_key=True
+        )
+    if volume.claim is not None:
+        for field, value in (("size", volume.size), ("class", volume.storage_class)):
+            if value is not None:
+                scope.report(
+                    "MLS228", f"`{field}` beside `claim`", (*path, field), f"remove `{field}`, or `claim`", at_key=True
+                )
+
+
+def _shared_names(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
+    for name in sorted(set(project.steps) & set(project.services)):
+        message = f"`{name}` is a step and a service"
+        scope.report("MLS212", message, ("services", name), "rename one of them", at_key=True)
+
+
+def _names(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
+    target = plan.target
+    place = target.environment or ""
+    if target.namespace is not None:
+        _report_long(scope, Derived("namespace", _parts(environment.namespace.pattern, plan)), ("name",), "namespace")
+        if not names.is_name(target.namespace):
+            message = f"`{target.namespace}` is not a name of a namespace"
+            scope.report_environment("MLS105", message, ("namespace", "pattern"), "lower-case letters, digits and `-`")
+    longest = ("-", place, "-foundation")
+    _report_long(scope, Derived("Application", (plan.project, *longest)), ("name",), "Application")
+    for stated in plan.workloads:
+        path = (stated.workload.section, stated.workload.name)
+        for derived in stated.facts.derived:
+            _report_long(scope, derived, path, f"{stated.facts.gvk.kind} {stated.workload.object_name}")
+        if not stated.workload.is_run:
+            _report_long(scope, Derived("metrics Service", (stated.workload.name, "-metrics")), path, "Service")
+
+
+def _parts(pattern: str, plan: Plan) -> tuple[str, ...]:
+    values = {"{project}": plan.project, "{environment}": plan.target.environment or "", "{owner}": plan.owner}
+    parts, rest = [], pattern
+    while rest:
+        at = min((index for token in values if (index := rest.find(token)) >= 0), default=len(rest))
+        if at:
+            parts.append(rest[:at])
+        token = next((token for token in values if rest.startswith(token, at)), "")
+        parts += [values[token]] if token else []
+        rest = rest[at + len(token) :]
+    return tuple(parts)
+
+
+def _report_long(scope: Scope, derived: Derived, path: Path, owner: str) -> None:
+    if not derived.fits:
+        message = f"the {derived.what} of {owner} in {scope.place} would be `{derived.name}`: {derived.arithmetic()}"
+        over = len(derived.name) - derived.limit
+        scope.report("MLS210", message, path, f"shorten the name by {over}", at_key=len(path) > 1)
+
+
+def _resources(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
+    catalogue = {gpu.resource for gpu in environment.gpus.values()}
+    for stated in plan.workloads:
+        workload = stated.workload
+        path = (workload.section, workload.name, "resources")
+        shared = workload.resources.shared_memory
+        if shared is not None and amount(shared) > amount(workload.resources.memory):
+            message = f"shared memory {shared} is more than memory {workload.resources.memory}, which it is a part of"
+            scope.report("MLS217", message, (*path, "sharedMemory"), "raise `memory`, or lower `sharedMemory`")
+        spec = project.steps.get(workload.name) if workload.is_run else project.services.get(workload.name)
+        for name in sorted(set(spec.resources.extended) & catalogue) if spec else ():
+            help = f"write `gpu: {spec.resources.extended[name]}` instead" if spec else ""
+            scope.report("MLS105", f"`{name}` is a GPU resource of {scope.place}", (*path, name), help, at_key=True)
+
+
+def _mounts(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
+    for stated in plan.steps:
+        workload = stated.workload
+        seen = {"/dev/shm": "shared memory"} if workload.resources.shared_memory else {}  # noqa: S108  # in the container
+        for mount in workload.mounts:
+            path = ("steps", workload.name, "mounts", mount.volume)
+            where = mount.path.rstrip("/") or "/"
+            if where in seen:
+                scope.report("MLS227", f"{seen[where]} is mounted at {where} too", path, "choose another path")
+            seen.setdefault(where, f"volume `{mount.volume}`")
+            volume = project.volumes[mount.volume]
+            if volume.claim is None and volume.access == "ReadOnlyMany" and not mount.read_only:
+                message = f"volume `{mount.volume}` is ReadOnlyMany, but is mounted for writing"
+                scope.report("MLS214", message, path, f"write `{{path: {mount.path}, readOnly: true}}`")
+
+
+def _one_node(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
+    """ReadWriteOnce attaches to one node, so pods on other nodes wait for ever."""
+    once = {
+        name for name, volume in project.volumes.items() if volume.claim is None and volume.access == "ReadWriteOnce"
+    }
+    readers = {claim.name: stated for stated in plan.services for claim in stated.facts.claims}
+    for stated in plan.steps:
+        for mount in stated.workload.mounts:
+            if mount.volume not in once or mount.read_only:
+                continue
+            path = ("steps", stated.workload.name, "mounts", mount.volume)
+            help = f"set `access: ReadWriteMany` on volume `{mount.volume}`"
+            if stated.facts.pods > 1:
+                message = (
+                    f"`{mount.volume}` is ReadWriteOnce, one node, but a run of {stated.facts.pods} pods writes it"
+                )
+                scope.report("MLS214", message, path, help)
+            reader = readers.get(mount.claim)
+            if reader is not None:
+                message = (
+                    f"`{mount.volume}` is ReadWriteOnce, one node, but service `{reader.workload.name}` uses it too"
+                )
+                scope.report("MLS214", message, path, help)
+
+
+def _claims(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
+    declared = {volume.claim or name for name, volume in project.volumes.items()}
+    for stated in plan.workloads:
+        for reference in stated.facts.claims:
+            if reference.name not in declared:
+                path = (stated.workload.section, stated.workload.name, *reference.path)
+                help = f"add `{reference.name}: {{claim: {reference.name}}}` to `volumes`"
+                scope.report("MLS202", f"there is no claim `{reference.name}`", path, help)
+
+
+def _gateway(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
+    serving = [stated for stated in plan.services if stated.facts.served_from_gateway]
+    declares = "kserve" in plan.target.operators
+    if plan.target.gateway is None and (serving or declares):
+        help = "add `gateway: {namespace: istio-system, podLabels: {app: istio-ingressgateway}}`"
+        scope.report_environment(
+            "MLS103", "missing key `gateway`: services get their requests from it", ("network", "gateway"), help
+        )
+
+
+def _versions(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
+    for what, version, known, path in _declared(environment):
+        if minor(version) not in known:
+            message = f"mlspec has no schemas of {what} {version}"
+            scope.report_environment("MLS224", message, path, f"it has {', '.join(known)}")
+
+
+def _declared(environment: EnvironmentFields) -> Iterator[tuple[str, str, tuple[str, ...], Path]]:
+    yield "Kubernetes", environment.kubernetes, schemas.kubernetes_versions(), ("kubernetes",)
+    argocd = environment.argocd
+    yield "Argo CD", argocd.version, schemas.operator_versions("argo-cd"), ("argocd", "version")
+    if environment.prometheus is not None:
+        known = schemas.operator_versions("prometheus-operator")
+        yield "prometheus-operator", environment.prometheus.version, known, ("prometheus", "version")
+    for operator in OPERATORS:
+        value = getattr(environment, operator.field)
+        if value is not None:
+            name, version = operator.schemas(value).rsplit("-", 1)
+            yield name, version, schemas.operator_versions(name), (operator.field,)
+
+
+Rule = Callable[[Plan, Project, EnvironmentFields, Scope], None]
+RULES: Final[tuple[Rule, ...]] = (_shared_names, _names, _resources, _mounts, _one_node, _claims, _gateway, _versions)

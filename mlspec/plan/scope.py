@@ -1,0 +1,50 @@
+"""Where findings of the plan are gathered: paths in, spans of the user's own lines out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mlspec.diagnostics import Diagnostic, Severity
+from mlspec.source import Mapping
+from mlspec.spec.problems import locate
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(slots=True)
+class Scope:
+    """One project in one environment, while it is planned; the base is planned with nobody listening."""
+
+    project: Mapping
+    environment: Mapping | None
+    environment_name: str | None
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    @property
+    def place(self) -> str:
+        """The environment in a sentence."""
+        return f"environment {self.environment_name}"
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        path: Path,
+        help: str = "",
+        *,
+        severity: Severity = Severity.ERROR,
+        at_key: bool = False,
+    ) -> None:
+        """Record a finding at a field of the project."""
+        found = locate(self.project, path)
+        span = found.key_span if at_key or len(found.path) < len(path) else found.value_span
+        dotted = ".".join(map(str, path))
+        self.diagnostics.append(Diagnostic(code, message, span, dotted, help, severity))
+
+    def report_environment(self, code: str, message: str, path: Path, help: str = "") -> None:
+        """Record a finding at a field of the environment's file."""
+        if self.environment is None:
+            return
+        found = locate(self.environment, path)
+        span = found.key_span if len(found.path) < len(path) else found.value_span
+        self.diagnostics.append(Diagnostic(code, message, span, ".".join(map(str, path)), help))

@@ -1,0 +1,39 @@
+"""Findings in, JSON for programs out; the format is stable and numbered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from mlspec.diagnostics import Diagnostic, Severity, Span
+
+
+def render(diagnostics: Sequence[Diagnostic]) -> str:
+    """Return one JSON document, version 1."""
+    document = {
+        "version": 1,
+        "diagnostics": [_diagnostic(diagnostic) for diagnostic in diagnostics],
+        "summary": {f"{severity}s": sum(d.severity is severity for d in diagnostics) for severity in Severity},
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
+    return {
+        "code": diagnostic.code,
+        "severity": str(diagnostic.severity),
+        "message": diagnostic.message,
+        "path": diagnostic.path,
+        "file": diagnostic.span.file,
+        "range": _range(diagnostic.span),
+        "help": diagnostic.help,
+        "related": [{"file": r.span.file, "range": _range(r.span), "message": r.message} for r in diagnostic.related],
+    }
+
+
+def _range(span: Span) -> dict[str, dict[str, int]]:
+    return {
+        "start": {"line": span.line, "column": span.column},
+        "end": {"line": span.end_line, "column": span.end_column},
+    }

@@ -1,0 +1,24 @@
+"""YAML bytes in, positioned nodes out.
+
+Nodes keep the scalar as written, so that `1e-4`, `0.20` and `no` reach a text field unchanged, and every
+node carries its own span, so that merging trees merges positions with them.
+"""
+
+from mlspec.source.composer import MAX_DEPTH, MAX_NODES
+from mlspec.source.nodes import Entry, Mapping, Node, PlainText, Scalar, Sequence, to_raw
+from mlspec.source.reader import LINE_BREAK, MAX_BYTES, read
+
+__all__ = [
+    "LINE_BREAK",
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "MAX_NODES",
+    "Entry",
+    "Mapping",
+    "Node",
+    "PlainText",
+    "Scalar",
+    "Sequence",
+    "read",
+    "to_raw",
+]

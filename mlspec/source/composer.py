@@ -1,0 +1,167 @@
+"""YAML events in, positioned nodes out; what YAML can do and a spec must not is refused here."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import yaml
+
+from mlspec.diagnostics import Diagnostic, Related, Span
+from mlspec.source.nodes import Entry, Mapping, Node, Scalar, Sequence
+
+MAX_DEPTH: Final = 64
+MAX_NODES: Final = 100_000
+
+_NOT_STRING = re.compile(
+    r"true|True|TRUE|false|False|FALSE|[-+]?(\d[\d_]*|0x[0-9a-fA-F]+|0o[0-7]+|\d+(\.\d*)?([eE][-+]?\d+)?)"
+)
+
+
+class Mark(Protocol):
+    """A place in the text, 0-based; libyaml's and PyYAML's own marks are different classes."""
+
+    line: int
+    column: int
+
+
+@dataclass(slots=True)
+class _Open:
+    """A collection whose end has not been read; `key` waits for its value."""
+
+    start: Mark | None
+    entries: dict[str, Entry] | None
+    items: list[Node]
+    key: tuple[str, Span] | None = None
+    skip: bool = False
+
+
+class TooMuchError(Exception):
+    """The document is larger or deeper than a spec can be; the finding is already recorded."""
+
+
+class Composer:
+    """Builds the trees of one stretch of text; iterative, so that depth cannot exhaust the stack."""
+
+    def __init__(self, file: str, first_line: int) -> None:
+        self.file = file
+        self.first_line = first_line
+        self.documents: list[Node] = []
+        self.diagnostics: list[Diagnostic] = []
+        self._stack: list[_Open] = []
+        self._nodes = 0
+
+    def span(self, start: Mark | None, end: Mark | None) -> Span:
+        """Return the span between two marks."""
+        line = self.first_line
+        if start is None or end is None:  # the C parser always has marks; its type says that it might not
+            return Span(self.file, line, 1, line, 1)
+        return Span(self.file, line + start.line, start.column + 1, line + end.line, end.column + 1)
+
+    def report(self, code: str, message: str, span: Span, help: str = "") -> None:
+        """Record a finding."""
+        self.diagnostics.append(Diagnostic(code, message, span, help=help))
+
+    def compose(self, text: str) -> None:
+        """Read every document of `text`; raises yaml.YAMLError at a syntax error."""
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            if isinstance(event, yaml.ScalarEvent):
+                if event.anchor is not None or event.tag is not None:
+                    self._features(event)
+                span = self.span(event.start_mark, event.end_mark)
+                self._add(Scalar(event.value, not event.style, span))
+            elif isinstance(event, yaml.CollectionStartEvent):
+                if event.anchor is not None or event.tag is not None:
+                    self._features(event)
+                self._open(event)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                self._close(event)
+            elif isinstance(event, yaml.AliasEvent):
+                span = self.span(event.start_mark, event.end_mark)
+                self.report("MLS107", f"alias `*{event.anchor}` is not allowed", span, "write the value out here")
+                self._add(Scalar("", True, span, refused=True))
+
+    def _features(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
+        span = self.span(event.start_mark, event.start_mark)
+        if event.anchor is not None:
+            self.report("MLS107", f"anchor `&{event.anchor}` is not allowed", span, "write each value where it is used")
+        if event.tag is not None:
+            self.report(
+                "MLS107", f"tag `{event.tag}` is not allowed", span, "remove the tag; the field decides the type"
+            )
+
+    def _count(self, mark: Mark | None) -> None:
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            self.report("MLS108", f"more than {MAX_NODES} values in one file", self.span(mark, mark), "split the file")
+            raise TooMuchError
+
+    def _open(self, event: yaml.CollectionStartEvent) -> None:
+        self._count(event.start_mark)
+        if len(self._stack) >= MAX_DEPTH:
+            span = self.span(event.start_mark, event.start_mark)
+            self.report("MLS108", f"nested deeper than {MAX_DEPTH} levels", span, "no field needs this depth")
+            raise TooMuchError
+        mapping = isinstance(event, yaml.MappingStartEvent)
+        self._stack.append(_Open(event.start_mark, {} if mapping else None, []))
+
+    def _close(self, event: yaml.CollectionEndEvent) -> None:
+        top = self._stack.pop()
+        span = self.span(top.start, event.end_mark)
+        self._add(Sequence(tuple(top.items), span) if top.entries is None else Mapping(top.entries, span))
+
+    def _add(self, node: Node) -> None:
+        if isinstance(node, Scalar):
+            self._nodes += 1
+            if self._nodes > MAX_NODES:
+                self.report("MLS108", f"more than {MAX_NODES} values in one file", node.span, "split the file")
+                raise TooMuchError
+        if not self._stack:
+            self.documents.append(node)
+            return
+        top = self._stack[-1]
+        if top.entries is None:
+            top.items.append(node)
+        elif top.key is None:
+            top.key = self._key(node)
+            top.skip = self._repeated(top)
+        else:
+            name, span = top.key
+            if not top.skip:
+                top.entries[name] = Entry(span, node)
+            top.key, top.skip = None, False
+
+    def _key(self, node: Node) -> tuple[str, Span]:
+        if not isinstance(node, Scalar):
+            self.report(
+                "MLS107", "a key must be text, not a map or a list", node.span, "quote the braces if they are meant"
+            )
+            return f"\0{node.span}", node.span
+        if node.refused:
+            return f"\0{node.span}", node.span
+        if node.plain and node.text == "<<":
+            self.report("MLS107", "merge key `<<` is not allowed", node.span, "write the keys out here")
+            return f"\0{node.span}", node.span
+        if node.is_null or (node.plain and _NOT_STRING.fullmatch(node.text)):
+            shown = node.text or "(empty)"
+            help = f'quote it: "{node.text}"' if node.text else "give the value a key"
+            self.report("MLS107", f"key `{shown}` is not text", node.span, help)
+        return node.text, node.span
+
+    def _repeated(self, top: _Open) -> bool:
+        if top.entries is None or top.key is None:
+            return False
+        name, span = top.key
+        before = top.entries.get(name)
+        if before is not None:
+            self.diagnostics.append(
+                Diagnostic(
+                    "MLS106",
+                    f"key `{name}` stands twice in this map",
+                    span,
+                    help="keep one of the two",
+                    related=(Related(before.key, "first set here"),),
+                )
+            )
+        return before is not None or name.startswith("\0")

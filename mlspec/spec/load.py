@@ -1,0 +1,279 @@
+"""A root folder in, every environment and project in it out, with all findings about them.
+
+This is the only module of the spec that touches the disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from mlspec import names, source
+from mlspec.diagnostics import Diagnostic, Related, Span, suggestion, whole_file
+from mlspec.model.scalars import boolean
+from mlspec.source import Scalar
+from mlspec.spec import overlay, problems
+from mlspec.spec.discover import COMMON, ENVIRONMENT_FOLDER, PROJECT_FILE, files_in, relative
+from mlspec.spec.environment import CommonEnvironment, CommonFields, Environment, EnvironmentFields
+from mlspec.spec.project import ENVIRONMENTS, Project
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedEnvironment:
+    """One environment, common.yaml merged under it, with the tree that its findings point into."""
+
+    name: str
+    tree: source.Mapping
+    model: EnvironmentFields
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A project as one environment sees it: overrides merged, values and positions."""
+
+    tree: source.Mapping
+    model: Project
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedProject:
+    """One project: as written, and merged for every environment that is enabled."""
+
+    name: str
+    file: str
+    base: Variant
+    variants: Mapping[str, Variant]
+
+
+@dataclass(slots=True)
+class Workspace:
+    """Everything that was read: models, the text for error frames, and the digest of every input."""
+
+    root: Path
+    environments: dict[str, LoadedEnvironment] = field(default_factory=dict)
+    common: CommonFields = field(default_factory=CommonEnvironment)
+    projects: list[LoadedProject] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+    complete: bool = True
+    """False where only some of the root's projects were asked for."""
+
+
+def load(root: Path, paths: Iterable[Path] = ()) -> Workspace:
+    """Read a root, or only the project files (or folders with them) in `paths`; never raises for bad content."""
+    workspace = Workspace(root)
+    known = _load_environments(workspace)
+    chosen = list(paths)
+    workspace.complete = not chosen
+    files = sorted({file for path in chosen or [root] for file in files_in(path, root)})
+    for path in files:
+        _load_projects(workspace, path, known)
+    if not files:
+        where = ", ".join(relative(path, root) for path in chosen) or "."
+        span = whole_file(where)
+        help = "write one, or name the folder that holds it"
+        workspace.diagnostics.append(Diagnostic("MLS225", f"no {PROJECT_FILE} here", span, help=help))
+    _check_unique(workspace)
+    return workspace
+
+
+def _read(workspace: Workspace, path: Path) -> list[source.Mapping]:
+    name = relative(path, workspace.root)
+    workspace.files.append(name)
+    try:
+        with path.open("rb") as file:
+            data = file.read(source.MAX_BYTES + 1)
+    except IsADirectoryError:
+        workspace.diagnostics.append(Diagnostic("MLS111", "this is a folder, not a file", whole_file(name)))
+        return []
+    except OSError as error:
+        message = f"cannot be read: {(error.strerror or 'unknown error').lower()}"
+        workspace.diagnostics.append(Diagnostic("MLS112", message, whole_file(name)))
+        return []
+    workspace.digests[name] = "sha256:" + hashlib.sha256(data).hexdigest()
+    documents, diagnostics = source.read(name, data)
+    workspace.texts[name] = data[: source.MAX_BYTES].decode("utf-8-sig", "replace")
+    workspace.diagnostics += diagnostics
+    return documents
+
+
+def _validate(workspace: Workspace, tree: source.Mapping, model: type[Model]) -> Model | None:
+    try:
+        return model.model_validate(source.to_raw(tree))
+    except ValidationError as error:
+        workspace.diagnostics += problems.diagnose(tree, model, error)
+        return None
+
+
+def _load_environments(workspace: Workspace) -> frozenset[str]:
+    """Load environments/*.yaml; returns the names that have a file, readable or not."""
+    folder = workspace.root / ENVIRONMENT_FOLDER
+    common = _one_document(workspace, folder / f"{COMMON}.yaml") if (folder / f"{COMMON}.yaml").exists() else None
+    if common is not None:
+        workspace.common = _load_common(workspace, common)
+    found = set()
+    for path in sorted(folder.iterdir()):
+        if path.suffix == ".yml":
+            message = "an environment's file ends in .yaml"
+            workspace.diagnostics.append(
+                Diagnostic(
+                    "MLS105",
+                    message,
+                    whole_file(relative(path, workspace.root)),
+                    help=f"rename it to {path.stem}.yaml",
+                )
+            )
+        if path.suffix != ".yaml" or path.stem == COMMON:
+            continue
+        found.add(path.stem)
+        _load_environment(workspace, path, common)
+    if not found:
+        help = "write environments/dev.yaml"
+        span = whole_file(ENVIRONMENT_FOLDER)
+        workspace.diagnostics.append(Diagnostic("MLS226", "there is no environment", span, help=help))
+    return frozenset(found)
+
+
+def _load_environment(workspace: Workspace, path: Path, common: source.Mapping | None) -> None:
+    if not names.is_name(path.stem) or len(path.stem) > names.LABEL_LIMIT:
+        message = f"`{path.stem}` is not a name of an environment: lower-case letters, digits and `-`"
+        workspace.diagnostics.append(Diagnostic("MLS105", message, whole_file(relative(path, workspace.root))))
+        return
+    tree = _one_document(workspace, path)
+    if tree is None:
+        return
+    if common is not None:
+        # The environment's own position stays the place of findings about the file as a whole.
+        tree = source.Mapping(overlay.merge(common, tree).entries, tree.span)
+    model = _validate(workspace, tree, Environment)
+    if model is not None:
+        workspace.environments[path.stem] = LoadedEnvironment(path.stem, tree, model)
+
+
+def _one_document(workspace: Workspace, path: Path) -> source.Mapping | None:
+    documents = _read(workspace, path)
+    if len(documents) > 1:
+        message = "an environment's file holds one document"
+        span = documents[1].span
+        workspace.diagnostics.append(
+            Diagnostic("MLS105", message, span._replace(end_line=span.line, end_column=span.column))
+        )
+    return documents[0] if documents else None
+
+
+def _load_common(workspace: Workspace, tree: source.Mapping) -> CommonFields:
+    """Read common.yaml; a map in it that lacks a required key is left to the environments."""
+    raw = source.to_raw(tree)
+    for _ in range(source.MAX_DEPTH):
+        try:
+            return CommonEnvironment.model_validate(raw)
+        except ValidationError as error:
+            missing = [detail["loc"] for detail in error.errors(include_url=False) if detail["type"] == "missing"]
+            if not missing:
+                workspace.diagnostics += problems.diagnose(tree, CommonEnvironment, error)
+                break
+            for location in missing:
+                _drop(raw, location[:-1])
+    return CommonEnvironment()
+
+
+def _drop(raw: object, location: tuple[int | str, ...]) -> None:
+    for element in location[:-1]:
+        raw = raw.get(element) if isinstance(raw, dict) else None
+    if isinstance(raw, dict) and location:
+        raw.pop(location[-1], None)
+
+
+def _load_projects(workspace: Workspace, path: Path, known: frozenset[str]) -> None:
+    for document in _read(workspace, path):
+        tree = overlay.without(document, ENVIRONMENTS)
+        model = _validate(workspace, tree, Project)
+        overrides = _overrides(workspace, document, known)
+        variants = {}
+        for name, environment in workspace.environments.items():
+            override = overrides.get(name)
+            if override is not None:
+                allowed = tuple(environment.model.overrides)
+                workspace.diagnostics += overlay.check_override(tree, override, name, allowed)
+            variant = _variant(workspace, tree, model, override)
+            if variant is not None and _enabled(workspace, name, override):
+                variants[name] = variant
+        if model is not None:
+            project = LoadedProject(model.name, relative(path, workspace.root), Variant(tree, model), variants)
+            workspace.projects.append(project)
+
+
+def _overrides(workspace: Workspace, document: source.Mapping, known: frozenset[str]) -> dict[str, source.Mapping]:
+    node = document.get(ENVIRONMENTS)
+    if node is None:
+        return {}
+    if not isinstance(node, source.Mapping):
+        workspace.diagnostics.append(Diagnostic("MLS104", "expected a map of environments", node.span, ENVIRONMENTS))
+        return {}
+    found = {}
+    for name, entry in node.entries.items():
+        path = f"{ENVIRONMENTS}.{name}"
+        if name not in known:
+            help = suggestion(name, known) or f"write environments/{name}.yaml"
+            message = f"there is no environments/{name}.yaml"
+            workspace.diagnostics.append(Diagnostic("MLS207", message, entry.key, path, help))
+        elif not isinstance(entry.value, source.Mapping):
+            workspace.diagnostics.append(Diagnostic("MLS104", "expected a map of overrides", entry.key, path))
+        else:
+            found[name] = entry.value
+    return found
+
+
+def _variant(
+    workspace: Workspace, tree: source.Mapping, model: Project | None, override: source.Mapping | None
+) -> Variant | None:
+    if override is None:
+        return Variant(tree, model) if model is not None else None
+    fields = {key: entry for key, entry in override.entries.items() if key not in ("enabled", *overlay.FIXED)}
+    merged = overlay.merge(tree, source.Mapping(fields, override.span))
+    validated = _validate(workspace, merged, Project)
+    return Variant(merged, validated) if validated is not None else None
+
+
+def _enabled(workspace: Workspace, name: str, override: source.Mapping | None) -> bool:
+    node = override.get("enabled") if override is not None else None
+    if node is None:
+        return True
+    try:
+        return boolean(source.to_raw(node))
+    except ValueError as error:
+        path = f"{ENVIRONMENTS}.{name}.enabled"
+        workspace.diagnostics.append(Diagnostic("MLS104", str(error), node.span, path))
+        return False
+
+
+def _name_span(project: LoadedProject) -> Span:
+    node = project.base.tree.get("name")
+    assert isinstance(node, Scalar)  # noqa: S101  # the model was valid
+    return node.span
+
+
+def _check_unique(workspace: Workspace) -> None:
+    """Names of projects are folders under generated/ and parts of namespaces: unique in the root."""
+    first: dict[str, Span] = {}
+    for project in workspace.projects:
+        span = _name_span(project)
+        if project.name in names.RESERVED_PROJECTS:
+            message = f"the name `{project.name}` is reserved"
+            workspace.diagnostics.append(Diagnostic("MLS213", message, span, "name", "choose another name"))
+        if project.name in first:
+            message = f"another project is named `{project.name}`"
+            related = (Related(first[project.name], "first used here"),)
+            workspace.diagnostics.append(
+                Diagnostic("MLS211", message, span, "name", "choose another name", related=related)
+            )
+        first.setdefault(project.name, span)

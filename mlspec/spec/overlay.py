@@ -1,0 +1,91 @@
+"""Deep merge of positioned trees: maps merge, scalars and lists replace, null takes a field away.
+
+Positions travel with the values, so a finding in a merged spec points at the line that set it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mlspec.diagnostics import Diagnostic
+from mlspec.source import Entry, Mapping, Node, Scalar
+
+
+def merge(base: Mapping, override: Mapping) -> Mapping:
+    """Return `override` laid over `base`."""
+    entries = dict(base.entries)
+    for key, entry in override.entries.items():
+        before = entries.get(key)
+        if isinstance(entry.value, Scalar) and entry.value.is_null and not entry.value.refused:
+            entries.pop(key, None)
+        elif isinstance(entry.value, Mapping):
+            under = before.value if before and isinstance(before.value, Mapping) else _empty(entry.value)
+            entries[key] = Entry(entry.key, merge(under, entry.value))
+        else:
+            entries[key] = entry
+    return Mapping(entries, base.span)
+
+
+def _empty(like: Mapping) -> Mapping:
+    return Mapping({}, like.span)
+
+
+def without(tree: Mapping, key: str) -> Mapping:
+    """Return a mapping without one key."""
+    return Mapping({name: entry for name, entry in tree.entries.items() if name != key}, tree.span)
+
+
+FIXED = ("apiVersion", "kind", "name", "owner", "environments")
+
+
+def check_override(
+    base: Mapping, override: Mapping, environment: str, allowed: tuple[str, ...]
+) -> Iterator[Diagnostic]:
+    """Yield what an environment may not override: identity, kinds, and paths outside the platform's globs."""
+    for key in FIXED:
+        entry = override.entries.get(key)
+        if entry is not None:
+            message = f"`{key}` cannot differ between environments"
+            yield Diagnostic(
+                "MLS218", message, entry.key, f"environments.{environment}.{key}", "set it once, at the top"
+            )
+    yield from _changed_kinds(base, override, environment)
+    patterns = [_glob(pattern) for pattern in allowed]
+    for path, span in _leaves(override, ()):
+        if path[0] in FIXED or any(pattern.fullmatch(".".join(path)) for pattern in patterns):
+            continue
+        shown = ", ".join(f"`{pattern}`" for pattern in allowed) or "nothing"
+        message = f"`{'.'.join(path)}` may not be overridden in {environment}"
+        dotted = ".".join(("environments", environment, *path))
+        yield Diagnostic("MLS218", message, span.span, dotted, f"environments/{environment}.yaml allows {shown}")
+
+
+def _changed_kinds(base: Mapping, override: Mapping, environment: str) -> Iterator[Diagnostic]:
+    for section in ("steps", "services"):
+        before, after = base.get(section), override.get(section)
+        if not isinstance(before, Mapping) or not isinstance(after, Mapping):
+            continue
+        for name, entry in after.entries.items():
+            old = before.get(name)
+            if not isinstance(old, Mapping) or not isinstance(entry.value, Mapping):
+                continue
+            was, now = old.get("kind"), entry.value.get("kind")
+            if isinstance(was, Scalar) and isinstance(now, Scalar) and was.text != now.text:
+                message = f"the kind of `{name}` cannot change from {was.text} to {now.text} in {environment}"
+                path = f"environments.{environment}.{section}.{name}.kind"
+                yield Diagnostic("MLS219", message, now.span, path, "use two steps, each in its environments")
+
+
+def _leaves(node: Mapping, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Node]]:
+    for key, entry in node.entries.items():
+        if isinstance(entry.value, Mapping) and entry.value.entries:
+            yield from _leaves(entry.value, (*path, key))
+        elif (*path, key) != ("enabled",):
+            yield (*path, key), entry.value
+
+
+def _glob(pattern: str) -> re.Pattern[str]:
+    """Translate a glob over dotted paths: `*` is one part (or a piece of it), `**` any number of parts."""
+    parts = re.split(r"(\*\*|\*)", pattern)
+    return re.compile("".join({"**": ".*", "*": r"[^.]*"}.get(part, re.escape(part)) for part in parts))

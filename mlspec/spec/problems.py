@@ -1,0 +1,213 @@
+"""pydantic's errors in, our findings out: our words, the user's line, and what to write instead."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from mlspec.diagnostics import Diagnostic, Span, suggestion
+from mlspec.source import Mapping, Node, Scalar, Sequence
+
+Location = tuple[int | str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where a location lies in a tree: the deepest node that exists, its key, and the keys walked."""
+
+    node: Node
+    key: Span | None
+    path: tuple[str, ...]
+
+    @property
+    def dotted(self) -> str:
+        """The path as a user would say it."""
+        return ".".join(self.path)
+
+    @property
+    def value_span(self) -> Span:
+        """Where the value stands; a collection is shown by its first line."""
+        return self.node.span
+
+    @property
+    def key_span(self) -> Span:
+        """Where the key stands; the document's start for the document itself."""
+        span = self.node.span
+        return self.key or Span(span.file, span.line, span.column, span.line, span.column)
+
+
+def locate(tree: Node, location: Location) -> Found:
+    """Walk as far as the location goes; elements that are no keys (tags of unions) are passed over.
+
+    pydantic puts a union's tag after the name in `steps.<name>.<tag>…`; a field may be spelled like a tag,
+    so there the element is dropped by its position.
+    """
+    if len(location) > 2 and location[0] in ("steps", "services") and _tagged(tree, location):
+        location = (*location[:2], *location[3:])
+    node, key, path = tree, None, []
+    for element in location:
+        if isinstance(node, Mapping) and element in node.entries:
+            entry = node.entries[str(element)]
+            node, key = entry.value, entry.key
+            path.append(str(element))
+        elif isinstance(node, Sequence) and str(element).isdecimal() and int(element) < len(node.items):
+            node, key = node.items[int(element)], None
+            path.append(str(element))
+    return Found(node, key or _start(node), tuple(path))
+
+
+def _start(node: Node) -> Span | None:
+    if isinstance(node, Mapping) and node.entries:
+        return next(iter(node.entries.values())).key
+    return None
+
+
+def _tagged(tree: Node, location: Location) -> bool:
+    workload = locate(tree, location[:2]).node
+    kind = workload.get("kind") if isinstance(workload, Mapping) else None
+    return isinstance(kind, Scalar) and location[2] == kind.text
+
+
+def diagnose(tree: Mapping, model: type[BaseModel], error: ValidationError) -> Iterator[Diagnostic]:
+    """Yield a finding for every error, except those about values that the reader has refused already."""
+    for detail in error.errors(include_url=False, include_input=False):
+        location = detail["loc"]
+        found = locate(tree, location)
+        if isinstance(found.node, Scalar) and found.node.refused:
+            continue
+        yield _translate(detail["type"], detail.get("ctx", {}), location, found, model, tree)
+
+
+_EXPECTED = {
+    "dict_type": "a map",
+    "model_type": "a map",
+    "model_attributes_type": "a map",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "string_type": "text",
+}
+
+
+def _translate(
+    type_: str, context: dict[str, Any], location: Location, found: Found, model: type[BaseModel], tree: Mapping
+) -> Diagnostic:
+    last = str(location[-1]) if location else ""
+    if type_ == "mlspec":
+        span = found.key_span if last == "[key]" else found.value_span
+        return Diagnostic(context["code"], context["text"], span, found.dotted, context["help"])
+    if type_ == "extra_forbidden":
+        options = fields_at(model, tree, found.path[:-1])
+        return Diagnostic("MLS102", f"unknown key `{last}`", found.key_span, found.dotted, suggestion(last, options))
+    if type_ == "missing":
+        field = fields_at(model, tree, found.path).get(last)
+        help = f"add `{last}:` {(field.description or '') if field else ''}".rstrip()
+        return Diagnostic("MLS103", f"missing key `{last}`", found.key_span, _join(found.dotted, last), help)
+    if type_ == "union_tag_not_found":
+        return Diagnostic(
+            "MLS103", "missing key `kind`", found.key_span, _join(found.dotted, "kind"), _tags(model, found.path)
+        )
+    if type_ in ("union_tag_invalid", "literal_error", "enum"):
+        return _closed_set(type_, context, found)
+    if type_ in _EXPECTED:
+        return Diagnostic(
+            "MLS104", f"expected {_EXPECTED[type_]}, got {_what(found.node)}", found.value_span, found.dotted
+        )
+    if type_ == "too_short":
+        return Diagnostic("MLS105", "must not be empty", found.value_span, found.dotted)
+    return Diagnostic("MLS105", f"not accepted here ({type_.replace('_', ' ')})", found.value_span, found.dotted)
+
+
+def _closed_set(type_: str, context: dict[str, Any], found: Found) -> Diagnostic:
+    options = [
+        option.strip(" '")
+        for option in str(context.get("expected", context.get("expected_tags", ""))).replace(" or ", ",").split(",")
+    ]
+    node, path = found.node, found.path
+    if type_ == "union_tag_invalid" and isinstance(node, Mapping):
+        entry = node.entries["kind"]
+        node, path = entry.value, (*path, "kind")
+    written = node.text if isinstance(node, Scalar) else _what(node)
+    message = (
+        f"`{written}` is not one of {', '.join(options)}"
+        if len(options) > 1
+        else f"expected `{options[0]}`, got `{written}`"
+    )
+    return Diagnostic("MLS105", message, node.span, ".".join(path), suggestion(written, options, "write one of"))
+
+
+def _what(node: Node) -> str:
+    if isinstance(node, Mapping):
+        return "a map"
+    if isinstance(node, Sequence):
+        return "a list"
+    return "null" if node.is_null else f"`{node.text[:60]}`"
+
+
+def _join(dotted: str, key: str) -> str:
+    return f"{dotted}.{key}" if dotted else key
+
+
+def _tags(model: type[BaseModel], path: tuple[str, ...]) -> str:
+    field = model.model_fields.get(path[0]) if path else None
+    names = [kind for member in _models(field.annotation) for kind in _literal(member)] if field else []
+    return f"add `kind:` {', '.join(sorted(names))}"
+
+
+def _literal(model: type[BaseModel]) -> tuple[str, ...]:
+    field = model.model_fields.get("kind")
+    return typing.get_args(field.annotation) if field else ()
+
+
+def fields_at(model: type[BaseModel], tree: Node, path: tuple[str, ...]) -> dict[str, FieldInfo]:
+    """Return the fields, by the name that users write, of the model that a path leads to."""
+    if not path:
+        return _by_alias(model)
+    field = _by_alias(model).get(path[0])
+    members = _models(field.annotation) if field else []
+    used = 2 if field and typing.get_origin(_bare(field.annotation)) in (dict, tuple) else 1
+    if len(path) < used or not members:
+        return {}
+    node = locate(tree, path[:used]).node
+    return fields_at(_member(members, node), node, path[used:])
+
+
+def _by_alias(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    return {field.alias or name: field for name, field in model.model_fields.items() if name != "extended"}
+
+
+def _member(members: list[type[BaseModel]], node: Node) -> type[BaseModel]:
+    kind = node.get("kind") if isinstance(node, Mapping) else None
+    if isinstance(kind, Scalar):
+        return next((member for member in members if kind.text in _literal(member)), members[0])
+    return members[0]
+
+
+def _bare(annotation: Any) -> Any:
+    while typing.get_origin(annotation) is typing.Annotated:
+        annotation = typing.get_args(annotation)[0]
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        options = [option for option in typing.get_args(annotation) if option is not type(None)]
+        if len(options) == 1:
+            return _bare(options[0])
+    return annotation
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    """Return the models that an annotation may hold: itself, a union's members, a table's values."""
+    bare = _bare(annotation)
+    if isinstance(bare, type) and issubclass(bare, BaseModel):
+        return [bare]
+    origin, arguments = typing.get_origin(bare), typing.get_args(bare)
+    if origin is dict:
+        return _models(arguments[1])
+    if origin is tuple:
+        return _models(arguments[0])
+    if origin in (typing.Union, types.UnionType):
+        return [model for argument in arguments for model in _models(argument)]
+    return []
