@@ -72,7 +72,7 @@ def show(diagnostics: Iterable[Diagnostic], texts: Mapping[str, str], output_for
     elif output_format == "concise":
         click.echo(text.concise(found), nl=False, err=err)
     elif found:
-        click.echo(text.full(found, texts, colour=_coloured(stream)), err=err, color=_coloured(stream))
+        click.echo(text.full(found, texts, colour=_coloured(stream)), nl=False, err=err, color=_coloured(stream))
     click.echo(text.summary(found), nl=False, err=True)
     return max((exit_code(d.code) for d in found if d.severity is Severity.ERROR), default=0)
 

@@ -1,0 +1,40 @@
+"""Every finding that a user can cause: a broken root in `tests/errors/<code>-<case>/`, the printed frames out.
+
+A case holds mlproject.yaml (or other files), an environments/ of its own, and expected.txt. Nothing is written.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from mlspec.codes import CODES
+from tests.support import check_golden, mlspec, snapshot
+
+_FOLDER = Path(__file__).parent / "errors"
+CASES = sorted(path.name for path in _FOLDER.iterdir() if path.is_dir())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_finding(case: str, tmp_path: Path, update_golden: bool) -> None:
+    root = Path(shutil.copytree(_FOLDER / case, tmp_path / "root"))
+    (root / "expected.txt").unlink(missing_ok=True)
+    before = snapshot(root)
+    result = mlspec(root, "check")
+    check_golden(_FOLDER / case / "expected.txt", f"{result.stdout}exit {result.code}\n", update=update_golden)
+    assert snapshot(root) == before
+    code = case.split("-")[0]
+    assert f"[{code}]" in result.stdout, "the case does not show the code it is named after"
+    generated = mlspec(root, "generate")
+    # A warning stops nothing; an error leaves no file behind.
+    if "error[" in result.stdout:
+        assert generated.code == result.code
+        assert snapshot(root) == before
+
+
+def test_every_code_has_a_title_and_explanation() -> None:
+    for code, found in CODES.items():
+        assert found.title, code
+        assert found.explanation.endswith((".", "`")), code

@@ -1,0 +1,62 @@
+"""Kinds and concerns: a small spec in, the objects that they emit in environment dev out, read by a person.
+
+`tests/kinds/<kind>/<case>/` shows the kind's own object; `tests/concerns/<concern>/<case>/` what a concern adds.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mlspec import yamltext
+from mlspec.all_kinds import KINDS
+from mlspec.concerns import argocd, monitoring, namespace, network, rbac, storage
+from mlspec.diagnostics import has_errors
+from mlspec.pipeline import compile_workspace
+from mlspec.spec.load import load
+from tests.support import check_golden
+
+_HERE = Path(__file__).parent
+_CONCERNS = {
+    "monitoring": monitoring.emit,
+    "namespace": namespace.emit,
+    "network": network.emit,
+    "rbac": rbac.emit,
+    "storage": storage.emit,
+}
+
+
+def _cases(folder: str) -> list[str]:
+    return sorted(path.parent.relative_to(_HERE / folder).as_posix() for path in (_HERE / folder).glob("*/*/mlproject.yaml"))
+
+
+@pytest.mark.parametrize("case", _cases("kinds"))
+def test_kind(case: str, update_golden: bool) -> None:
+    folder = _HERE / "kinds" / case
+    compilation = compile_workspace(load(folder))
+    assert not has_errors(compilation.diagnostics), compilation.diagnostics
+    compiled = compilation.projects[0]
+    kind = KINDS[case.split("/")[0]]
+    bodies = [r.body for r in compiled.resources["dev"] if r.body["kind"] == kind.GVK.kind]
+    assert bodies
+    check_golden(folder / "expected.yaml", yamltext.dump_all(bodies), update=update_golden)
+
+
+@pytest.mark.parametrize("case", _cases("concerns"))
+def test_concern(case: str, update_golden: bool) -> None:
+    folder = _HERE / "concerns" / case
+    compilation = compile_workspace(load(folder))
+    assert not has_errors(compilation.diagnostics), compilation.diagnostics
+    compiled = compilation.projects[0]
+    plan, concern = compiled.plans["dev"], case.split("/")[0]
+    if concern == "argocd":
+        bodies = list(argocd.emit(plan, compiled.resources["dev"]))
+    else:
+        bodies = [resource.body for resource in _CONCERNS[concern](plan)]
+    check_golden(folder / "expected.yaml", yamltext.dump_all(bodies), update=update_golden)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_every_kind_has_a_golden(kind: str) -> None:
+    assert list((_HERE / "kinds" / kind).glob("*/expected.yaml"))
