@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from mlspec.check import kubeconform, kustomize, tools
 from mlspec.check.kustomize import Build
+from mlspec.check.repository import check_repository
 from mlspec.check.tools import Tool
 from mlspec.diagnostics import Diagnostic, Span
 from mlspec.k8s.resource import Body
@@ -41,6 +42,9 @@ def judge(compilation: Compilation, environments: Sequence[str], progress: Progr
         f"{_count(len({name for _, name in chosen}), 'environment')}: {_count(objects, 'object')} valid by schema"
     )
     verdict.diagnostics += [finding for finding in drift(compilation) if _concerns(finding, environments)]
+    named = sorted({name for _, name in chosen})
+    workspace = compilation.workspace
+    verdict.diagnostics += check_repository(workspace.root, (workspace.environments[name] for name in named))
     _kustomize(verdict, chosen, progress)
     _kubeconform(verdict, compilation, chosen)
     return verdict

@@ -134,9 +134,9 @@ def _pipeline(
     current = []
     for resource in own:
         path = run_path(project, environment.name, resource.key.name)
-        existing = runs.get(path)
-        layout.files[path] = existing if existing is not None else _text([resource.body])
-        built += [resource.body] if existing is None else yamltext.load_all(existing.decode())
+        rendered = _text([resource.body])
+        content = layout.files[path] = runs.get(path, rendered)
+        built += [resource.body] if content == rendered else yamltext.load_all(content.decode())
         current.append(path)
     folder = f"{project}/overlays/{environment.name}/{Place.PIPELINE}/"
     for path, content in sorted(runs.items()):

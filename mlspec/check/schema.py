@@ -13,11 +13,12 @@ import jsonschema_rs
 from mlspec.k8s.resource import Body
 
 
-def schema_file(folders: Iterable[Path], body: Body) -> Path | None:
-    """Return the schema of an object, in kubeconform's layout: `<kind>[-<first label of the group>]-<version>.json`."""
-    group, _, version = str(body["apiVersion"]).rpartition("/")
+@cache
+def schema_file(folders: tuple[Path, ...], api_version: str, kind: str) -> Path | None:
+    """Return the schema of a kind, in kubeconform's layout: `<kind>[-<first label of the group>]-<version>.json`."""
+    group, _, version = api_version.rpartition("/")
     suffix = f"-{group.split('.')[0]}-{version}" if group else f"-{version}"
-    name = f"{str(body['kind']).lower()}{suffix}.json"
+    name = f"{kind.lower()}{suffix}.json"
     return next((folder / name for folder in folders if (folder / name).is_file()), None)
 
 
@@ -26,9 +27,9 @@ def _validator(path: Path) -> Any:
     return jsonschema_rs.validator_for(json.loads(path.read_bytes()))
 
 
-def check_schema(folders: Iterable[Path], body: Body) -> Iterator[tuple[str, str]]:
+def check_schema(folders: tuple[Path, ...], body: Body) -> Iterator[tuple[str, str]]:
     """Yield (code, message) for everything that the schema has against an object; no schema is a finding too."""
-    path = schema_file(tuple(folders), body)
+    path = schema_file(folders, body["apiVersion"], body["kind"])
     if path is None:
         yield "MLS302", f"there is no schema of {body['kind']} {body['apiVersion']} in the declared versions"
         return

@@ -34,13 +34,16 @@ def emit(plan: Plan) -> Iterator[Resource]:
     for stated in plan.workloads:
         workload = stated.workload
         selector = meta.workload_selector(plan.project, workload.section, workload.name)
-        spec = {
-            "podSelector": {"matchLabels": selector},
-            "policyTypes": ["Ingress", "Egress"],
-            "ingress": [_rule(flow, "from") for flow in ingress(plan, stated)],
-            "egress": [_rule(flow, "to") for flow in egress(plan, stated)],
-        }
-        yield Resource(_policy(plan, workload.name, compact(spec)), Place.FOUNDATION, (workload.section, workload.name))
+        rules = compact(
+            {
+                "ingress": [_rule(flow, "from") for flow in ingress(plan, stated)],
+                "egress": [_rule(flow, "to") for flow in egress(plan, stated)],
+            }
+        )
+        # A direction without rules is left to the default-deny: listed here without a rule, it could be opened
+        # by hand unseen.
+        spec = {"podSelector": {"matchLabels": selector}, "policyTypes": [way.capitalize() for way in rules], **rules}
+        yield Resource(_policy(plan, workload.name, spec), Place.FOUNDATION, (workload.section, workload.name))
 
 
 def ingress(plan: Plan, stated: Stated) -> Iterator[Flow]:

@@ -55,8 +55,8 @@ def metadata(name: str, namespace: str | None, labels: Labels, annotations: Mapp
 
 
 def wave(number: int) -> dict[str, str]:
-    """Return the annotation that puts an object into an Argo CD wave."""
-    return {SYNC_WAVE: str(number)}
+    """Return the annotation that puts an object into an Argo CD wave; 0 is where it stands without one."""
+    return {SYNC_WAVE: str(number)} if number else {}
 
 
 def run_annotations(number: int) -> dict[str, str]:

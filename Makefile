@@ -1,0 +1,56 @@
+# Every target does its own set-up in .venv; a fresh machine needs Python 3.11 or later, make and git.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INPUTS := pyproject.toml mlspec/__init__.py
+
+.PHONY: help demo test tools schemas format clean
+
+help: ## show the targets
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | sort
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mlspec needs Python 3.11 or later")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: $(INPUTS) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[kustomize]'
+	@touch $@
+
+$(VENV)/.test: $(INPUTS) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[kustomize,test]'
+	@touch $@ $(VENV)/.demo
+
+demo: $(VENV)/.demo ## install, generate and check the living example, and show what to open
+	$(BIN)/mlspec generate
+	$(BIN)/mlspec check
+	@echo
+	@echo "Now open:"
+	@echo "  mlproject.yaml                                       what a person wrote"
+	@echo "  generated/image-classifier/overlays/prod/            what Argo CD syncs to prod"
+	@echo "  generated/argocd/prod/image-classifier.yaml          what tells it to"
+	@echo "Try: change 'epochs: 10' in mlproject.yaml, then  $(BIN)/mlspec generate --diff"
+
+tools: $(VENV)/.demo ## build kubeconform at its pinned version, outside the repository
+	@$(BIN)/python -m tests.tools.build
+
+test: $(VENV)/.test tools ## everything that CI runs
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest --numprocesses 2
+	$(BIN)/mlspec generate --check
+	$(BIN)/mlspec check
+
+schemas: $(VENV)/.demo ## build schemas/ again from the pinned packages (needs Go)
+	$(BIN)/python schemas/refresh.py
+	$(BIN)/mlspec schema project > schemas/mlproject.schema.json
+	$(BIN)/mlspec schema environment > schemas/environment.schema.json
+
+format: $(VENV)/.test ## format and fix what can be fixed
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean: ## remove the environment and caches
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

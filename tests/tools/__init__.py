@@ -1,0 +1,1 @@
+"""Programs that the suite builds from pinned sources."""
