@@ -153,6 +153,12 @@ CODES: Final[dict[str, Code]] = {
         "would look for the overlays in the wrong place.",
         Severity.WARNING,
     ),
+    "MLS230": Code(
+        "volume of one node used by several pods",
+        "ReadWriteOnce attaches to one node. Several pods may read it only if they all land there; on any other node "
+        "they wait for the volume.",
+        Severity.WARNING,
+    ),
     "MLS301": Code(
         "refused by the schema",
         "An object that mlspec would write does not fit the strict schema of the declared version. The finding "

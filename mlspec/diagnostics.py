@@ -76,10 +76,12 @@ def suggestion(word: str, options: Iterable[str], what: str = "known") -> str:
 
 
 def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return findings once each, by file, place, severity and code."""
+    """Return findings once each (environments repeat them), by file, place, severity and code."""
     rank = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
-    unique = dict.fromkeys(diagnostics)
-    return sorted(unique, key=lambda d: (d.span, rank[d.severity], d.code, d.message))
+    unique: dict[object, Diagnostic] = {}
+    for diagnostic in diagnostics:
+        unique.setdefault((diagnostic.code, diagnostic.span, diagnostic.message), diagnostic)
+    return sorted(unique.values(), key=lambda d: (d.span, rank[d.severity], d.code, d.message))
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:

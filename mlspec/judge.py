@@ -41,7 +41,9 @@ def judge(compilation: Compilation, environments: Sequence[str], progress: Progr
         f"checked {_count(len({c.project.name for c, _ in chosen}), 'project')} in "
         f"{_count(len({name for _, name in chosen}), 'environment')}: {_count(objects, 'object')} valid by schema"
     )
-    verdict.diagnostics += [finding for finding in drift(compilation) if _concerns(finding, environments)]
+    verdict.diagnostics += [
+        finding for finding in drift(compilation, each_file=False) if _concerns(finding, environments)
+    ]
     named = sorted({name for _, name in chosen})
     workspace = compilation.workspace
     verdict.diagnostics += check_repository(workspace.root, (workspace.environments[name] for name in named))

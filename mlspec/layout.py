@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import yaml
+
 from mlspec import yamltext
 from mlspec.ir import Place
 from mlspec.k8s import patch
@@ -57,6 +59,7 @@ def lay_out(
         _folder(layout.files, f"{project}/base/{place}", {}, bodies, [])
     for environment in environments:
         _overlay(layout, project, shared, environment, runs)
+    layout.superseded.sort()
     return layout
 
 
@@ -148,6 +151,25 @@ def _pipeline(
         content = _kustomization({"namespace": environment.namespace, "resources": names})
         layout.files[folder + KUSTOMIZATION] = content
     return built
+
+
+def _run(body: Body, existing: bytes | None) -> tuple[bytes, Body]:
+    """Return a run's file and the object in it: as it exists, if what exists is this run."""
+    rendered = _text([body])
+    if existing is None or existing == rendered:
+        return rendered, body
+    try:
+        found = yamltext.load_all(existing.decode())
+    except (UnicodeDecodeError, yaml.YAMLError):
+        return rendered, body
+    same = len(found) == 1 and isinstance(found[0], dict) and _identity(found[0]) == _identity(body)
+    return (existing, found[0]) if same else (rendered, body)
+
+
+def _identity(body: Body) -> list[object]:
+    metadata = body.get("metadata")
+    named = [metadata.get("namespace"), metadata.get("name")] if isinstance(metadata, dict) else []
+    return [body.get("apiVersion"), body.get("kind"), *named]
 
 
 def _folder(

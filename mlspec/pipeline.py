@@ -13,13 +13,14 @@ from mlspec.diagnostics import Diagnostic, Related, Span, has_errors, whole_file
 from mlspec.emit import emit, emit_argocd
 from mlspec.files import compare, lock
 from mlspec.files.compare import Changes
-from mlspec.files.lock import Lock
+from mlspec.files.lock import Lock, State
 from mlspec.ir import Plan, Target
 from mlspec.k8s.resource import CLUSTER_SCOPED, Body, Key, Resource
 from mlspec.layout import Layout, PlannedEnvironment, lay_out
 from mlspec.model.operators import minor
 from mlspec.plan.resolve import build_base_plan, build_plan
 from mlspec.schemas import kubernetes_folder, operator_folder
+from mlspec.source import Scalar
 from mlspec.spec.discover import ENVIRONMENT_FOLDER, GENERATED
 from mlspec.spec.environment import EnvironmentFields
 from mlspec.spec.load import LoadedEnvironment, LoadedProject, Workspace
@@ -40,7 +41,8 @@ class Compiled:
 
     def span(self, environment: str, origin: Sequence[str]) -> Span:
         """Return the place of the field that caused an object."""
-        return locate(self.project.variants[environment].tree, tuple(origin)).key_span
+        found = locate(self.project.variants[environment].tree, tuple(origin))
+        return found.value_span if isinstance(found.node, Scalar) else found.key_span
 
 
 @dataclass(slots=True)
@@ -103,7 +105,7 @@ def _plan(workspace: Workspace, project: LoadedProject, only: Sequence[str]) -> 
             diagnostics = []
         compiled.diagnostics += diagnostics
         compiled.plans[name] = plan
-        if has_errors(diagnostics):
+        if has_errors(diagnostics) or variant.repaired is not None or environment.damaged:
             continue
         resources = emit(plan)
         compiled.resources[name] = resources
@@ -140,10 +142,12 @@ def _conflicts(compilation: Compilation) -> Iterator[Diagnostic]:
             target = plan.target
             where = (target.server, target.namespace or "", name)
             first, before = namespaces.setdefault(where, (compiled, target))
+            if first is not compiled and first.project.name == compiled.project.name:
+                continue  # said already, and the cause of everything that would follow
             if first is not compiled and (target.manage_namespace or before.manage_namespace):
                 message = f"namespace `{target.namespace}` in {name} belongs to project {first.project.name}"
                 related = (Related(first.span(name, ("name",)), "this project"),)
-                help = f"put {{project}} into `namespace.pattern` of environments/{name}.yaml, or `manage: false` beside it"
+                help = f"put {{project}} into `namespace.pattern` in environments/{name}.yaml, or `manage: false` there"
                 yield Diagnostic("MLS221", message, compiled.span(name, ("name",)), "name", help, related=related)
             if target.manage_namespace:
                 continue
@@ -172,11 +176,22 @@ def _lay_out(workspace: Workspace, compiled: Compiled, generated: Path) -> list[
     compiled.changes = compare.compare(
         generated, project.name, compiled.layout.files, _lock(workspace, compiled), state
     )
-    return [
-        Diagnostic("MLS303", message, compiled.span(name, ("name",)), "name")
-        for name in compiled.plans
-        for message in references.check_argocd(compiled.resources[name], compiled.argocd[name], compiled.layout.builds)
-    ]
+    found = list(_same_name(workspace, compiled, state))
+    for name in compiled.plans:
+        messages = references.check_argocd(compiled.resources[name], compiled.argocd[name], compiled.layout.builds)
+        found += (Diagnostic("MLS303", message, compiled.span(name, ("name",)), "name") for message in messages)
+    return found
+
+
+def _same_name(workspace: Workspace, compiled: Compiled, state: State) -> Iterator[Diagnostic]:
+    """Yield the project of the same name that was not asked for, where only some paths were."""
+    for name in state.lock.inputs if state.lock else ():
+        file = name.removeprefix("../")
+        known = file in workspace.files or file.startswith(f"{ENVIRONMENT_FOLDER}/")
+        if not known and (workspace.root / file).is_file():
+            message = f"{file} generates a project named `{compiled.project.name}`"
+            span = locate(compiled.project.base.tree, ("name",)).value_span
+            yield Diagnostic("MLS211", message, span, "name", "choose another name, or remove that file")
 
 
 def _lock(workspace: Workspace, compiled: Compiled) -> Lock:
@@ -205,11 +220,22 @@ def _leftovers(compilation: Compilation, generated: Path) -> None:
         (compilation.temporaries if compare.is_temporary(path) else compilation.strays).append(path)
 
 
-def drift(compilation: Compilation) -> list[Diagnostic]:
-    """Return how generated/ differs from what it should be, by file; nothing is written."""
+def drift(compilation: Compilation, *, each_file: bool = True) -> list[Diagnostic]:
+    """Return how generated/ differs from what it should be, by file; nothing is written.
+
+    Without `each_file`, a project that was never generated is one finding.
+    """
     found = []
     for change in compilation.changes:
-        found += change.drift + change.refusals
+        missing = [finding for finding in change.drift if finding.code == "MLS502"]
+        lock_file = f"{GENERATED}/{change.project}/{lock.LOCK}"
+        if not each_file and any(finding.span.file == lock_file for finding in missing):
+            message = f"project {change.project} was never generated: {len(missing)} files are missing"
+            help = "run `mlspec generate`"
+            found.append(Diagnostic("MLS502", message, whole_file(lock_file), help=help))
+            found += [finding for finding in change.drift if finding not in missing] + change.refusals
+        else:
+            found += change.drift + change.refusals
     for path in compilation.strays:
         help = "move it away: only mlspec writes here"
         found.append(Diagnostic("MLS504", "not written by mlspec", whole_file(f"{GENERATED}/{path}"), help=help))

@@ -17,6 +17,8 @@ _WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null",
 _UNPRINTABLE = "\x00-\x1f\x7f-\xa0\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
 _ESCAPED = re.compile(f'["\\\\{_UNPRINTABLE}]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+# A key of more than 1024 characters is read only in its explicit form (YAML 1.2, section 7.4.2).
+_LONGEST_KEY = 1000
 # A literal block is exact if no line holds an unprintable character and the first starts flush and visible.
 _LITERAL = re.compile(f"[^\\s{_UNPRINTABLE}][^{_UNPRINTABLE}]*(?:\n[^{_UNPRINTABLE}]*)*[^\n]\n?")
 
@@ -63,7 +65,11 @@ def _entry(lead: str, value: Any, pad: str) -> Iterator[str]:
 
 def _mapping(value: Mapping[str, Any], pad: str) -> Iterator[str]:
     for key, item in value.items():
-        yield from _entry(f"{pad}{scalar(key)}:", item, pad)
+        written = scalar(key)
+        if len(written.encode()) > _LONGEST_KEY:
+            yield f"{pad}? {written}"
+            written = ""
+        yield from _entry(f"{pad}{written}:", item, pad)
 
 
 def _item(value: Any, pad: str) -> Iterator[str]:
@@ -102,15 +108,21 @@ def dump_all(documents: Iterable[Mapping[str, Any]]) -> str:
 
 
 class _Loader(yaml.CSafeLoader):
-    """Reads what kustomize and we write: nothing is a date, and a lone `=` is text (kustomize leaves it bare)."""
+    """Reads what kustomize and we write: nothing is a date, `=` and `<<` are text, and there are no aliases."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """Refuse a node that was read before: aliases of aliases would grow without limit."""
+        if node in self.constructed_objects:
+            raise yaml.constructor.ConstructorError(None, None, "an alias is not allowed", node.start_mark)
+        return super().construct_object(node, deep)
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Merge nothing."""
 
 
+_TEXT = {f"tag:yaml.org,2002:{tag}" for tag in ("timestamp", "value", "merge")}
 _Loader.yaml_implicit_resolvers = {
-    first: [
-        (tag, pattern)
-        for tag, pattern in resolvers
-        if tag not in ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:value")
-    ]
+    first: [(tag, pattern) for tag, pattern in resolvers if tag not in _TEXT]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
 

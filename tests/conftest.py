@@ -7,6 +7,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+from mlspec.check import tools
+
+KUBECONFORM = tools.find_kubeconform()
+"""What `make tools` built in the user's cache, looked up before the suite gets a cache of its own."""
+
+settings.register_profile(
+    "mlspec",
+    deadline=None,
+    database=None,
+    derandomize="CI" in os.environ,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large],
+)
+settings.load_profile("mlspec")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

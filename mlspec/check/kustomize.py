@@ -74,7 +74,13 @@ def _identity(body: Body) -> tuple[str, str, str, str]:
 def _differences(wanted: Any, found: Any, path: str) -> Iterator[str]:
     if isinstance(wanted, dict) and isinstance(found, dict):
         for key in sorted(wanted.keys() | found.keys()):
-            yield from _differences(wanted.get(key), found.get(key), f"{path}.{key}" if path else key)
+            here = f"{path}.{key}" if path else key
+            if key not in found:
+                yield f"{here} is absent, planned {json.dumps(wanted[key])[:80]}"
+            elif key not in wanted:
+                yield f"{here} is {json.dumps(found[key])[:80]}, not planned"
+            else:
+                yield from _differences(wanted[key], found[key], here)
     elif isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
         for index, (left, right) in enumerate(zip(wanted, found, strict=True)):
             yield from _differences(left, right, f"{path}[{index}]")

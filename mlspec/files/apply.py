@@ -1,7 +1,7 @@
 """Changes in, files on disk out: every file whole, the lock last, nothing of anybody else touched.
 
-The lock of a project is the commit point. `mlspec.lock.pending` is written before the first file changes and
-renamed to `mlspec.lock` after the last, so that a killed run is seen and the next one finishes it.
+The lock of a project is the commit point. `mlspec.lock.pending` is there before the first file changes and until
+`mlspec.lock` is written after the last, so that a killed run is seen and the next one finishes it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -56,21 +56,22 @@ class _Staged:
             folder.mkdir()
             self.folders.append(folder)
         temporary = target.with_name(TEMPORARY + target.name)
+        # What a killed run left, or a link that somebody put there, must not be written through.
+        temporary.unlink(missing_ok=True)
         self.files.append((temporary, target))
-        with temporary.open("wb") as file:
+        with temporary.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
 
     def undo(self) -> None:
-        """Take everything back that was written."""
+        """Take back everything that is not in its place yet; what cannot be removed is left for the next run."""
         for temporary, _ in self.files:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
         for folder in reversed(self.folders):
-            try:
+            with suppress(OSError):
                 folder.rmdir()
-            except OSError:
-                continue  # somebody put a file there meanwhile
 
     def commit(self) -> None:
         """Move every file to its place; each is whole at any time."""
@@ -93,50 +94,54 @@ def _sync(folder: Path) -> None:
 
 
 def apply(generated: Path, changes: list[Changes]) -> list[Diagnostic]:
-    """Bring the disk to what should be, or report why no file was changed; the caller holds the root's lock."""
-    staged, journal = _Staged(), _Staged()
-    current = generated
+    """Bring the disk to what should be, or report what stopped it; the caller holds the root's lock."""
+    files, journal, locks = _Staged(), _Staged(), _Staged()
+    current, begun = generated, False
     try:
         for change in changes:
+            folder = generated / change.project
             for path, content in sorted(change.writes.items()):
                 current = generated / path
-                staged.put(current, content)
-            current = generated / change.project / PENDING
-            journal.put(current, (change.lock or Lock()).text())
-    except OSError as error:
-        staged.undo()
-        journal.undo()
-        return [_unwritable(generated, current, error)]
-    try:
+                files.put(current, content)
+            current = folder / PENDING
+            journal.put(current, (change.lock or Lock()).text(change.interrupted))
+            if change.lock is not None:
+                current = folder / LOCK
+                locks.put(current, change.lock.text())
+        begun = True
         journal.commit()
-        staged.commit()
+        files.commit()
         for change in changes:
-            _finish(generated, change)
+            for path in change.removes:
+                (generated / path).unlink(missing_ok=True)
+        locks.commit()
+        for change in changes:
+            _close(generated, change)
     except OSError as error:
-        current = Path(error.filename) if error.filename else generated
-        return [_unwritable(generated, current, error)]
+        for staged in (files, locks, journal):
+            staged.undo()
+        place = Path(error.filename) if begun and error.filename else current
+        return [_unwritable(generated, place, error, begun=begun)]
     return []
 
 
-def _unwritable(generated: Path, path: Path, error: OSError) -> Diagnostic:
+def _unwritable(generated: Path, path: Path, error: OSError, *, begun: bool) -> Diagnostic:
     name = f"{GENERATED}/{path.relative_to(generated).as_posix()}" if path.is_relative_to(generated) else GENERATED
-    name = name.removesuffix("/.")
-    return Diagnostic("MLS506", f"cannot be written: {(error.strerror or 'unknown error').lower()}", whole_file(name))
+    name = name.removesuffix("/.").replace(TEMPORARY, "")
+    help = "then run `mlspec generate`: it finishes what has begun" if begun else ""
+    reason = (error.strerror or "unknown error").lower()
+    return Diagnostic("MLS506", f"cannot be written: {reason}", whole_file(name), help=help)
 
 
-def _finish(generated: Path, change: Changes) -> None:
-    """Remove what is not needed any more, then commit the lock."""
-    for path in change.removes:
-        (generated / path).unlink(missing_ok=True)
-    pending = generated / change.project / PENDING
+def _close(generated: Path, change: Changes) -> None:
+    """Take the journal away, and the lock of a project that is gone, and folders that are empty now."""
+    folder = generated / change.project
     if change.lock is None:
-        (generated / change.project / LOCK).unlink(missing_ok=True)
-        pending.unlink(missing_ok=True)
-    else:
-        pending.replace(generated / change.project / LOCK)
-    for folder in {parent for path in [*change.removes, f"{change.project}/{LOCK}"] for parent in Path(path).parents}:
-        _prune_empty(generated, generated / folder)
-    _sync(generated)
+        (folder / LOCK).unlink(missing_ok=True)
+    (folder / PENDING).unlink(missing_ok=True)
+    _sync(folder)
+    for parent in {parent for path in [*change.removes, f"{change.project}/{LOCK}"] for parent in Path(path).parents}:
+        _prune_empty(generated, generated / parent)
 
 
 def _prune_empty(generated: Path, folder: Path) -> None:

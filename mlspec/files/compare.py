@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from mlspec.diagnostics import Diagnostic, Severity, whole_file
-from mlspec.files.lock import LOCK, PENDING, Lock, State, digest, read_file
+from mlspec.files import disk
+from mlspec.files.lock import LOCK, PENDING, Digests, Lock, State, digest
 from mlspec.layout import FileTree, is_run_path
 from mlspec.spec.discover import GENERATED
 
@@ -27,6 +28,8 @@ class Changes:
     drift: list[Diagnostic] = field(default_factory=list)
     refusals: list[Diagnostic] = field(default_factory=list)
     restored: list[Diagnostic] = field(default_factory=list)
+    interrupted: Digests = field(default_factory=dict)
+    """What interrupted runs wrote: it stays mlspec's own until this one is complete."""
 
     @property
     def any(self) -> bool:
@@ -36,18 +39,25 @@ class Changes:
 
 def compare(generated: Path, project: str, files: FileTree, lock: Lock | None, state: State) -> Changes:
     """Compare what should be with what is; `lock` is None for a project that is gone."""
-    changes = Changes(project, lock)
-    changes.refusals += state.diagnostics
+    changes = Changes(project, lock, interrupted=state.interrupted)
+    if state.diagnostics:
+        # Without the lock every file would look like somebody else's.
+        changes.refusals += state.diagnostics
+        return changes
     if state.pending is not None:
         changes.drift.append(_drift("MLS505", "the last generate was interrupted", f"{project}/{PENDING}"))
+    for name in (LOCK, PENDING):
+        _blocked(changes, generated, f"{project}/{name}")
     owned = state.owned
     for path, content in files.items():
         _compare_file(changes, generated, path, content, owned.get(path, set()), state.lock is not None)
     for path in sorted(owned.keys() - files.keys()):
         _compare_gone(changes, generated, path, owned[path])
+    if lock is None and state.lock is not None:
+        changes.drift.append(_drift("MLS509", "not needed any more", f"{project}/{LOCK}"))
     if lock is not None and state.lock is not None and state.lock != lock and not changes.any:
         changes.drift.append(_drift("MLS501", "the inputs have changed since it was written", f"{project}/{LOCK}"))
-    if lock is not None and state.lock is None and not state.diagnostics:
+    if lock is not None and state.lock is None:
         changes.drift.append(_drift("MLS502", "not generated yet", f"{project}/{LOCK}"))
     return changes
 
@@ -60,12 +70,9 @@ def _drift(code: str, message: str, path: str, severity: Severity = Severity.ERR
 def _compare_file(
     changes: Changes, generated: Path, path: str, content: bytes, ours: set[str], generated_before: bool
 ) -> None:
-    target = generated / path
-    obstacle = _obstacle(generated, path)
-    if obstacle is not None:
-        changes.refusals.append(_drift("MLS504", f"{obstacle} stands where mlspec writes", path))
+    if _blocked(changes, generated, path):
         return
-    found = read_file(target)
+    found = disk.read(generated, path)
     if found == content:
         return
     if found is None:
@@ -91,39 +98,50 @@ def _compare_file(
         changes.restored.append(_drift(code, "was edited by hand; restored", path, Severity.WARNING))
 
 
-def _obstacle(generated: Path, path: str) -> str | None:
-    """Say what else than a file, or a folder on the way to it, stands at a path."""
-    here = generated
-    for part in Path(path).parts:
-        here = here / part
-        if here.is_symlink():
-            return "a symbolic link"
-        last = here == generated / path
-        if here.exists() and (here.is_dir() if last else not here.is_dir()):
-            return "a folder" if last else "a file"
-    return None
+def _blocked(changes: Changes, generated: Path, path: str) -> bool:
+    """Say whether something else stands in the way of a file, and refuse it, once."""
+    found = disk.obstacle(generated, path)
+    if found is None:
+        return False
+    what, where = found
+    place = whole_file(f"{GENERATED}/{where}" if where else GENERATED)
+    help = "move it away and run `mlspec generate`"
+    refusal = Diagnostic("MLS504", f"{what} stands where mlspec writes", place, help=help)
+    if refusal not in changes.refusals:
+        changes.refusals.append(refusal)
+    return True
 
 
 def _compare_gone(changes: Changes, generated: Path, path: str, ours: set[str]) -> None:
-    found = read_file(generated / path)
+    if _blocked(changes, generated, path):
+        return
+    found = disk.read(generated, path)
     if found is None:
         return
+    place = whole_file(f"{GENERATED}/{path}")
     if digest(found) in ours:
         changes.removes.append(path)
         changes.drift.append(_drift("MLS509", "not needed any more", path))
+    elif is_run_path(path):
+        help = f"restore it with `git checkout {GENERATED}/{path}`"
+        message = "the file of a run was edited by hand; runs are written once"
+        changes.refusals.append(Diagnostic("MLS508", message, place, help=help))
     else:
         help = "put the change into mlproject.yaml, then delete the file"
         message = "no longer needed, but edited by hand: mlspec does not delete it"
-        changes.refusals.append(Diagnostic("MLS503", message, whole_file(f"{GENERATED}/{path}"), help=help))
+        changes.refusals.append(Diagnostic("MLS503", message, place, help=help))
 
 
 def foreign(generated: Path, owned: set[str]) -> Iterator[str]:
     """Yield the files under generated/ that no lock lists, in order; temporary files of a killed run included."""
+    locks = (LOCK, PENDING)
     for folder, folders, files in os.walk(generated):
         folders.sort()
-        for name in sorted(files):
+        links = [name for name in folders if (Path(folder) / name).is_symlink()]
+        for name in sorted([*files, *links]):
             path = (Path(folder) / name).relative_to(generated).as_posix()
-            if path not in owned and name not in (LOCK, PENDING, ".gitattributes"):
+            known = name == ".gitattributes" or (name in locks and path.count("/") == 1)
+            if path not in owned and not known:
                 yield path
 
 

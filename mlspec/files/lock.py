@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from mlspec import names
 from mlspec.diagnostics import Diagnostic, whole_file
+from mlspec.files import disk
 from mlspec.layout import is_run_path
 from mlspec.spec.discover import GENERATED
 
@@ -17,6 +20,10 @@ FORMAT: Final = 1
 """Number of the output format: raised when an upgrade writes other bytes for the same inputs."""
 LOCK: Final = "mlspec.lock"
 PENDING: Final = "mlspec.lock.pending"
+MAX_BYTES: Final = 8 << 20
+_PART: Final = "[A-Za-z0-9_-][A-Za-z0-9._-]*"
+
+Digests = Mapping[str, set[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +35,14 @@ class Lock:
     superseded: tuple[str, ...] = ()
     format: int = FORMAT
 
-    def text(self) -> bytes:
-        """Return the bytes of the file."""
+    def text(self, earlier: Digests | None = None) -> bytes:
+        """Return the bytes of the file; `earlier` is what interrupted runs wrote, for the pending lock alone."""
         content = {
             "format": self.format,
             "inputs": dict(self.inputs),
             "outputs": dict(self.outputs),
             "superseded": sorted(self.superseded),
+            **({"earlier": {path: sorted(values) for path, values in earlier.items()}} if earlier else {}),
         }
         return (json.dumps(content, indent=1, sort_keys=True) + "\n").encode()
 
@@ -50,46 +58,68 @@ class State:
 
     lock: Lock | None = None
     pending: Lock | None = None
+    before: Digests = field(default_factory=dict)
+    """What runs wrote that were interrupted before the pending one began."""
     diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    @property
+    def interrupted(self) -> dict[str, set[str]]:
+        """Paths that interrupted runs wrote, or may have written, with the digests that they gave them."""
+        found = {path: set(values) for path, values in self.before.items()}
+        for path, value in self.pending.outputs.items() if self.pending else ():
+            found.setdefault(path, set()).add(value)
+        return found
 
     @property
     def owned(self) -> dict[str, set[str]]:
         """Paths that mlspec wrote, with the digests that it gave them."""
-        found: dict[str, set[str]] = {}
-        for lock in (self.lock, self.pending):
-            for path, value in lock.outputs.items() if lock else ():
-                found.setdefault(path, set()).add(value)
+        found = self.interrupted
+        for path, value in self.lock.outputs.items() if self.lock else ():
+            found.setdefault(path, set()).add(value)
         return found
 
 
 def read_state(generated: Path, project: str) -> State:
     """Read a project's lock, and the one of an interrupted run."""
     state = State()
-    state.lock = _read_lock(generated, f"{project}/{LOCK}", state)
-    state.pending = _read_lock(generated, f"{project}/{PENDING}", state)
+    for name in (LOCK, PENDING):
+        content = disk.read(generated, f"{project}/{name}", MAX_BYTES + 1)
+        if content is None:
+            continue
+        try:
+            found, before = _parse(project, content)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            help = "restore it with `git checkout`, or delete it together with the project's folder in generated/"
+            place = whole_file(f"{GENERATED}/{project}/{name}")
+            state.diagnostics.append(Diagnostic("MLS507", "the lock is not what mlspec writes", place, help=help))
+            continue
+        if name == LOCK:
+            state.lock = found
+        else:
+            state.pending, state.before = found, before
     return state
 
 
-def _read_lock(generated: Path, path: str, state: State) -> Lock | None:
-    try:
-        content = json.loads((generated / path).read_bytes())
-        outputs, inputs = dict(content["outputs"]), dict(content["inputs"])
-        valid = all(isinstance(text, str) for pair in (*outputs.items(), *inputs.items()) for text in pair)
-        if not valid or not all(_inside(name) for name in outputs):
-            raise ValueError(path)
-        return Lock(inputs, outputs, tuple(map(str, content["superseded"])), int(content["format"]))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        help = "restore it with `git checkout`, or delete it together with the project's folder in generated/"
-        state.diagnostics.append(
-            Diagnostic("MLS507", "the lock is not what mlspec writes", whole_file(f"{GENERATED}/{path}"), help=help)
-        )
-        return None
+def _parse(project: str, text: bytes) -> tuple[Lock, Digests]:
+    """Return a lock and what it lists as written before; raises ValueError and its like for anything strange."""
+    if len(text) > MAX_BYTES:
+        raise ValueError
+    content = json.loads(text)
+    inputs, outputs, superseded = content["inputs"], content["outputs"], content["superseded"]
+    before = {path: set(values) for path, values in content.get("earlier", {}).items()}
+    words = [word for pair in (*inputs.items(), *outputs.items()) for word in pair]
+    words += [*superseded, *(value for values in before.values() for value in values)]
+    if not all(isinstance(word, str) for word in words) or type(content["format"]) is not int:
+        raise ValueError
+    if not all(_is_own(project, path) for path in (*outputs, *superseded, *before)):
+        raise ValueError
+    return Lock(inputs, outputs, tuple(superseded), content["format"]), before
 
 
-def _inside(path: str) -> bool:
-    return not path.startswith("/") and ".." not in path.split("/") and "\\" not in path
+def _is_own(project: str, path: str) -> bool:
+    """Say whether mlspec could have written a path for a project: nothing outside, nothing of another project."""
+    own = re.escape(project)
+    return re.fullmatch(rf"{own}(/{_PART})+|argocd/{_PART}/{own}\.yaml", path) is not None
 
 
 def read_runs(generated: Path, state: State) -> dict[str, bytes]:
@@ -97,19 +127,13 @@ def read_runs(generated: Path, state: State) -> dict[str, bytes]:
     found = {}
     for path, digests in state.owned.items():
         if is_run_path(path):
-            content = read_file(generated / path)
+            content = disk.read(generated, path)
             if content is not None and digest(content) in digests:
                 found[path] = content
     return found
 
 
-def read_file(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return None
-
-
 def locked_projects(generated: Path) -> list[str]:
     """Return the names of the projects that have a lock, or an interrupted run's."""
-    return sorted({path.parent.name for name in (LOCK, PENDING) for path in generated.glob(f"*/{name}")})
+    found = {path.parent.name for name in (LOCK, PENDING) for path in generated.glob(f"*/{name}")}
+    return sorted(found - names.RESERVED_PROJECTS)

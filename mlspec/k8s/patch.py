@@ -37,18 +37,27 @@ def _maps(old: Body, new: Body, path: str) -> Iterator[Body]:
 
 
 def _values(old: Any, new: Any, path: str) -> Iterator[Body]:
-    if old == new and type(old) is type(new):
+    if _equal(old, new):
         return
     if isinstance(old, dict) and isinstance(new, dict) and old and new:
         yield from _maps(old, new, path)
     elif _same_items(old, new):
         for index, (before, after) in enumerate(zip(old, new, strict=True)):
-            if before != after:
+            if not _equal(before, after):
                 yield {"op": "test", "path": f"{path}/{index}/name", "value": before["name"]}
                 yield from _maps(before, after, f"{path}/{index}")
     else:
         yield {"op": "test", "path": path, "value": old}
         yield {"op": "replace", "path": path, "value": new}
+
+
+def _equal(old: Any, new: Any) -> bool:
+    """Say whether two values are the same in YAML: to Python `True` equals 1."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return old.keys() == new.keys() and all(_equal(value, new[key]) for key, value in old.items())
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) == len(new) and all(map(_equal, old, new))
+    return type(old) is type(new) and bool(old == new)
 
 
 def _same_items(old: Any, new: Any) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from collections.abc import Iterable
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 
 class SpecModel(BaseModel):
@@ -30,3 +32,9 @@ def refused(message: str, help: str = "", code: str = "MLS105") -> PydanticCusto
 def wrong_type(message: str, help: str = "") -> PydanticCustomError:
     """Return the error for a value of another type than the field's."""
     return refused(message, help, "MLS104")
+
+
+def refused_inside(errors: Iterable[tuple[tuple[int | str, ...], PydanticCustomError]]) -> ValidationError:
+    """Return several errors, each at its place inside the value; a place that ends in `[key]` means the key."""
+    details = [InitErrorDetails(type=error, loc=place, input=None) for place, error in errors]
+    return ValidationError.from_exception_data("mlspec", details)

@@ -9,6 +9,7 @@ import re
 from typing import Annotated, Any, Final
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Discriminator,
     Field,
@@ -16,12 +17,14 @@ from pydantic import (
     ModelWrapValidatorHandler,
     Tag,
     WithJsonSchema,
+    field_validator,
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, PydanticCustomError
 
-from mlspec.model.base import SpecModel, refused, wrong_type
+from mlspec import names
+from mlspec.model.base import SpecModel, refused, refused_inside, wrong_type
 from mlspec.model.scalars import (
     TEXT_TYPES,
     AbsolutePath,
@@ -54,29 +57,37 @@ class Resources(SpecModel):
     )
     extended: dict[ResourceName, Positive] = Field(
         default_factory=dict,
+        validation_alias="extended/",  # no key of a user's: those with a slash are gathered below it
         description="Other extended resources by name, written beside cpu and memory: `rdma/ib: 8`.",
     )
 
     @model_validator(mode="wrap")
     @classmethod
     def _split(cls, value: Any, handler: ModelWrapValidatorHandler[Resources]) -> Resources:
-        """Gather the keys that look like `vendor/name`, and refuse GPU resources (`gpu:` is their field)."""
+        """Gather the keys that look like `vendor/name`."""
         if not isinstance(value, dict):
             return handler(value)
         extended = {key: item for key, item in value.items() if "/" in key}
-        for key in extended:
-            if GPU_RESOURCE.fullmatch(key):
-                raise refused(f"`{key}` is a GPU resource", f"write `gpu: {extended[key]}` beside `resources`")
-        rest = {key: item for key, item in value.items() if "/" not in key and key != "extended"}
-        if "extended" in value:
-            raise refused("unknown key `extended`", "write the resource by its name: `rdma/ib: 8`")
-        return handler(rest | ({"extended": extended} if extended else {}))
+        rest = {key: item for key, item in value.items() if "/" not in key}
+        return handler(rest | ({"extended/": extended} if extended else {}))
+
+    @field_validator("extended", mode="before")
+    @classmethod
+    def _no_gpus(cls, value: dict[str, object]) -> dict[str, object]:
+        """Refuse GPU resources: `gpu:` is their field."""
+        found = {key: item for key, item in value.items() if GPU_RESOURCE.fullmatch(key)}
+        if found:
+            raise refused_inside(
+                ((key, "[key]"), refused(f"`{key}` is a GPU resource", f"write `gpu: {item}` beside `resources`"))
+                for key, item in found.items()
+            )
+        return value
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """Show extended resources as they are written: keys with a slash."""
         schema = handler.resolve_ref_schema(handler(core))
-        extended = schema["properties"].pop("extended", {})
+        extended = schema["properties"].pop("extended/", {})
         schema["patternProperties"] = {
             "/": {"type": "integer", "minimum": 1, "description": extended.get("description", "")}
         }
@@ -103,7 +114,9 @@ class Gpu(SpecModel):
                 raise refused(
                     f"`{value}`: GPUs come whole", "for a slice name a MIG type of the environment: `mig-1g:1`"
                 )
-            raise refused(f"`{value}` is not a number of GPUs", "write `2`, `h100:8` or `{type: h100, count: 8}`")
+            shown = f"`{value[:60]}`" if value else "an empty text"
+            help = f"write `{value}:1`" if names.is_name(value) else "write `2`, `h100:8` or `{type: h100, count: 8}`"
+            raise refused(f"{shown} is not a number of GPUs", help)
         count = PlainText(found["count"])
         return {"type": found["type"], "count": count} if found["type"] else {"count": count}
 
@@ -197,43 +210,67 @@ MountField = Annotated[
 
 def arguments(value: object) -> tuple[str, ...]:
     """Return arguments as a list: `{epochs: 10, bf16: true, dry: false}` becomes `--epochs 10 --bf16`."""
-    if isinstance(value, list):
-        return tuple(text(item) for item in value)
-    if not isinstance(value, dict):
+    if not isinstance(value, list | dict):
         raise wrong_type("expected a list of text, or a map of flags", "write `{epochs: 10}` or `[--epochs, 10]`")
+    problems: list[tuple[tuple[int | str, ...], PydanticCustomError]] = []
     words: list[str] = []
-    for name, item in value.items():
-        if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][^\s=]*", name):
-            raise refused(
-                f"`{name}` is not a flag", "write the name without dashes: `{epochs: 10}` becomes `--epochs 10`"
-            )
-        if isinstance(item, PlainText) and item in ("true", "false"):
-            words += [f"--{name}"] if item == "true" else []
-        elif isinstance(item, str):
-            words += [f"--{name}", str(item)]
-        else:
-            raise refused(f"`{name}` must be text, true or false", "use the list form for repeated values")
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            try:
+                words.append(text(item))
+            except PydanticCustomError as error:
+                problems.append(((index,), error))
+    else:
+        for name, item in value.items():
+            try:
+                words += _flag(name, item)
+            except PydanticCustomError as error:
+                problems.append(((name,) if _FLAG.fullmatch(name) else (name, "[key]"), error))
+    if problems:
+        raise refused_inside(problems)
     return tuple(words)
 
 
-def words(value: object) -> tuple[str, ...]:
-    """Accept a list of text."""
-    if not isinstance(value, list):
-        raise wrong_type("expected a list of text", "exec form: `[python, train.py]`")
-    return tuple(text(item) for item in value)
+_FLAG: Final = re.compile(r"[A-Za-z0-9][^\s=]*")
 
 
-def command_words(value: object) -> tuple[str, ...]:
-    """Accept a list of text with at least one word that is not empty."""
-    found = words(value)
-    if not found or not found[0]:
+def _flag(name: str, item: object) -> list[str]:
+    """Return the words of one flag: none for false, the flag alone for true."""
+    if not _FLAG.fullmatch(name):
+        fixed = re.sub(r"[\s=]+", "-", name.lstrip("-").strip())
+        help = f"write `{fixed}`: the dashes are added" if name.startswith("-") and fixed else "letters, digits and `-`"
+        raise refused(f"`{name}` is not the name of a flag", help)
+    if isinstance(item, PlainText) and item in ("true", "false"):
+        return [f"--{name}"] if item == "true" else []
+    if isinstance(item, str):
+        return [f"--{name}", str(item)]
+    what = "a map" if isinstance(item, dict) else "a list" if isinstance(item, list) else "null"
+    raise wrong_type(f"expected text, true or false, got {what}", "use the list form of `args` for repeated values")
+
+
+def _exec_form(value: object) -> object:
+    if isinstance(value, list):
+        return value
+    words = value.split() if isinstance(value, str) else []
+    plain = words and all(re.fullmatch(r"[\w./=+-]+", word) for word in words)
+    help = f"write `[{', '.join(words)}]`" if plain else "exec form: `[python, train.py]`"
+    raise wrong_type("expected a list of text", help)
+
+
+def _some_word(value: tuple[str, ...]) -> tuple[str, ...]:
+    if not value or not value[0]:
         raise refused("a command needs at least one word", "leave the key out to run the image's own entry point")
-    return found
+    return value
 
 
 _LIST_OF_TEXT: Final[dict[str, Any]] = {"type": "array", "items": {"type": TEXT_TYPES}}
-Words = Annotated[tuple[str, ...], BeforeValidator(words), WithJsonSchema(_LIST_OF_TEXT)]
-Command = Annotated[tuple[str, ...], BeforeValidator(command_words), WithJsonSchema({**_LIST_OF_TEXT, "minItems": 1})]
+Words = Annotated[tuple[Text, ...], WithJsonSchema(_LIST_OF_TEXT)]
+Command = Annotated[
+    tuple[Text, ...],
+    BeforeValidator(_exec_form),
+    AfterValidator(_some_word),
+    WithJsonSchema({**_LIST_OF_TEXT, "minItems": 1}),
+]
 Arguments = Annotated[
     tuple[str, ...],
     BeforeValidator(arguments),

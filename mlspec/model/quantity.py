@@ -64,14 +64,17 @@ def canonical_quantity(written: str, kind: str) -> str:
     """Return the canonical form of a `cpu`, `memory` or `count` quantity; refuses zero and unit mistakes."""
     parsed = parse_quantity(written)
     if parsed is None:
-        raise refused(f"`{written}` is not a quantity", _meant(written, kind))
+        if written.startswith("-") and parse_quantity(written[1:]):
+            raise refused(f"`{written}` must be more than 0")
+        shown = f"`{written[:60]}`" if written else "an empty text"
+        raise refused(f"{shown} is not a quantity", _meant(written, kind))
     value, binary = parsed
     if value <= 0:
         raise refused(f"`{written}` must be more than 0")
     if kind == "cpu" and (value * 1000).denominator != 1:
-        raise refused(f"`{written}` is finer than a thousandth of a CPU", "write thousandths: `500m`")
+        raise refused(f"`{written}` is finer than a thousandth of a CPU", f"write `{-((-value * 1000) // 1)}m`")
     if kind == "memory" and value.denominator != 1:
-        raise refused(f"`{written}` is a fraction of a byte", _bytes_help(written))
+        raise refused(f"`{written}` does not come to whole bytes", _bytes_help(written, value))
     if kind == "count" and value.denominator != 1:
         raise refused(f"`{written}` must be a whole number")
     if value >= 2**63:
@@ -90,16 +93,15 @@ def amount(canonical: str) -> Fraction:
 def _meant(written: str, kind: str) -> str:
     found = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z]+)\s*", written)
     suffix = found[2] if found else ""
-    meant = _MEANT_ALSO.get(suffix, _MEANT.get(suffix.lower())) if found else None
+    exact = suffix if suffix in _BINARY or suffix in _DECIMAL else None
+    meant = exact or _MEANT_ALSO.get(suffix, _MEANT.get(suffix.lower())) if found else None
     if found and meant is not None and kind != "cpu":
         binary = f" or `{found[1]}{meant.upper()}i`" if len(meant) == 1 else ""
         return f"write `{found[1]}{meant}`{binary}"
     return "write a number of CPUs, `4` or `500m`" if kind == "cpu" else "write bytes with a suffix, `16Gi` or `500M`"
 
 
-def _bytes_help(written: str) -> str:
-    return (
-        f"`m` is a thousandth; write `{written[:-1]}M` or `{written[:-1]}Mi`"
-        if written.endswith("m")
-        else "use a smaller suffix"
-    )
+def _bytes_help(written: str, value: Fraction) -> str:
+    if written.endswith("m"):
+        return f"`m` is a thousandth; write `{written[:-1]}M` or `{written[:-1]}Mi`"
+    return f"write `{-(-value // 1)}`" if written[-1:].isalpha() else f"add a suffix: `{written}Gi`"

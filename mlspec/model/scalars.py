@@ -24,6 +24,8 @@ def _shown(value: object) -> str:
     if value is None:
         return "null"
     text = str(value)
+    if not text:
+        return "an empty text"
     return f"`{text if len(text) <= 60 else text[:57] + '…'}`"
 
 
@@ -31,9 +33,7 @@ def text(value: object) -> str:
     """Return the scalar as written; null, maps and lists are refused."""
     if isinstance(value, str):
         return str(value)
-    raise wrong_type(
-        f"expected text, got {_shown(value)}", "" if value is not None else "leave the key out, or write a value"
-    )
+    raise wrong_type(f"expected text, got {_shown(value)}")
 
 
 def boolean(value: object) -> bool:
@@ -52,12 +52,15 @@ def integer(minimum: int, maximum: int = 2**31 - 1) -> Callable[[object], int]:
     def parse(value: object) -> int:
         if isinstance(value, str) and not isinstance(value, PlainText) and re.fullmatch(r"-?[0-9]{1,18}", value):
             raise wrong_type(f'expected a number, got the text "{value}"', "remove the quotes")
-        if not isinstance(value, PlainText) or not re.fullmatch(r"-?(0|[1-9][0-9]{0,17})", value):
-            raise wrong_type(f"expected a whole number in decimal digits, got {_shown(value)}")
-        number = int(value)
+        if not isinstance(value, PlainText) or not re.fullmatch(r"-?(0|[1-9][0-9]*)", value):
+            zeros = isinstance(value, PlainText) and re.fullmatch(r"0+([0-9]{1,18})", value)
+            help = f"write `{zeros[1].lstrip('0') or 0}`" if zeros else ""
+            raise wrong_type(f"expected a whole number in decimal digits, got {_shown(value)}", help)
+        # Python refuses to read thousands of digits, so the bounds are met by length first.
+        number = int(value[:20])
         if not minimum <= number <= maximum:
             bound = f"at least {minimum}" if number < minimum else f"at most {maximum}"
-            raise refused(f"must be {bound}, got {number}")
+            raise refused(f"must be {bound}, got {_shown(value).strip('`')}")
         return number
 
     return parse
@@ -82,11 +85,14 @@ def _name(limit: int) -> Callable[[object], str]:
         if not names.is_name(written):
             fixed = re.sub(r"[^a-z0-9]+", "-", written.lower()).strip("-").lstrip("0123456789-")
             raise refused(
-                f"{_shown(written)} is not a name: lower-case letters, digits and `-`, starting with a letter",
-                f"write `{fixed[:limit].rstrip('-')}`" if fixed else "",
+                f"{_shown(written)} is not a name: lower-case letters, digits and `-`, "
+                "beginning with a letter and not ending with `-`",
+                f"write `{fixed[:limit].rstrip('-')}`" if fixed and not written[:1].isdigit() else "",
             )
         if len(written) > limit:
-            raise refused(f"the name `{written}` has {len(written)} characters; at most {limit} fit")
+            over = len(written) - limit
+            message = f"the name {_shown(written)} has {len(written)} characters; at most {limit} fit"
+            raise refused(message, f"shorten it by {over}")
         return written
 
     return parse
@@ -99,9 +105,19 @@ def duration(value: object) -> str:
     """Accept `300ms`, `30s`, `10m`, `12h`, `7d`; returned as written."""
     written = text(value)
     if not re.fullmatch(r"[1-9][0-9]{0,8}(ms|s|m|h|d)", written):
-        help = "write a number and one of ms, s, m, h, d: `90m`"
-        raise refused(f"{_shown(written)} is not a duration", help)
+        raise refused(f"{_shown(written)} is not a duration", _duration_help(written))
     return written
+
+
+def _duration_help(written: str) -> str:
+    if re.fullmatch(r"[1-9][0-9]{0,8}", written):
+        return f"add the unit: `{written}s`, `{written}m` or `{written}h`"
+    parts = re.findall(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)(ms|s|m|h|d)", written.lower())
+    total = sum(round(float(number) * _SECONDS[unit] * 1000) for number, unit in parts)
+    if total and "".join(number + unit for number, unit in parts) == written.lower():
+        unit = next(unit for unit in ("d", "h", "m", "s", "ms") if total % (_SECONDS[unit] * 1000) == 0)
+        return f"write `{round(total / (_SECONDS[unit] * 1000))}{unit}`"
+    return "write a whole number above 0 and one of ms, s, m, h, d: `90m`"
 
 
 def seconds(written: str) -> float:
@@ -126,21 +142,26 @@ def image(value: object) -> str:
     """Accept an OCI image reference as Docker reads it (docker.io implied); returned as written."""
     written = text(value)
     if not _IMAGE.fullmatch(written) or len(written) > 512:
-        lower = written.lower()
-        help = (
-            f"write `{lower}`: repository names are lower-case"
-            if _IMAGE.fullmatch(lower)
-            else "write `registry/repository:tag`"
-        )
-        raise refused(f"{_shown(written)} is not an image reference", help)
+        raise refused(f"{_shown(written)} is not an image reference", _image_help(written))
     return written
+
+
+def _image_help(written: str) -> str:
+    bare = re.sub(r"^[a-z]+://", "", written)
+    name, tag = re.fullmatch(r"(.*?)((?::[^:/@]*)?(?:@.*)?)", bare, re.DOTALL).groups()  # type: ignore[union-attr]  # matches anything
+    for fixed, why in ((bare, "no scheme"), (name.lower() + tag, "repository names are lower-case")):
+        if len(fixed) <= 512 and _IMAGE.fullmatch(fixed):
+            return f"write `{fixed}`: {why}"
+    return "write `registry/repository:tag`"
 
 
 def absolute_path(value: object) -> str:
     """Accept an absolute path inside a container, without `..`."""
     written = text(value)
-    if not written.startswith("/") or re.search(r"[\x00-\x1f]|:", written):
+    if not written.startswith("/"):
         raise refused(f"{_shown(written)} is not an absolute path", f"write `/{written.lstrip('./')}`")
+    if re.search(r"[\x00-\x1f:]", written):
+        raise refused(f"{_shown(written)} holds a `:` or a line break, which Kubernetes refuses in a path")
     if any(part in ("..", ".") for part in written.split("/")):
         raise refused(f"{_shown(written)} contains `.` or `..`", "write the path that it means")
     return written
@@ -198,6 +219,25 @@ def _schema(**schema: Any) -> WithJsonSchema:
 _TEXT_SCHEMA = _schema(type=TEXT_TYPES)
 VERSION_PATTERN: Final = r"[0-9]+\.[0-9]+(\.[0-9]+)?"
 
+
+def _version(value: object) -> str:
+    written = text(value)
+    if not re.fullmatch(VERSION_PATTERN, written, re.ASCII):
+        found = re.fullmatch(rf"v({VERSION_PATTERN})", written, re.ASCII)
+        help = f"write `{found[1]}`" if found else "write major and minor, such as `1.34`"
+        raise refused(f"{_shown(written)} is not a version", help)
+    return written
+
+
+def _variable_name(value: object) -> str:
+    written = text(value)
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", written):
+        fixed = re.sub(r"[^A-Za-z0-9_]", "_", written)
+        help = f"write `{'_' if fixed[:1].isdigit() else ''}{fixed}`" if fixed.strip("_") else "letters, digits and `_`"
+        raise refused(f"{_shown(written)} is not a name of an environment variable", help)
+    return written
+
+
 Text = Annotated[str, BeforeValidator(text), _TEXT_SCHEMA]
 Boolean = Annotated[bool, BeforeValidator(boolean), _schema(type="boolean")]
 Natural = Annotated[int, BeforeValidator(integer(0)), _schema(type="integer", minimum=0)]
@@ -220,14 +260,12 @@ Cidr = Annotated[str, BeforeValidator(cidr), _schema(type="string")]
 Pattern = Annotated[str, BeforeValidator(pattern), _schema(type="string")]
 VariableName = Annotated[
     str,
-    BeforeValidator(
-        matching(r"[A-Za-z_][A-Za-z0-9_]*", "a name of an environment variable", "letters, digits and `_`")
-    ),
+    BeforeValidator(_variable_name),
     _schema(type="string", pattern="^[A-Za-z_][A-Za-z0-9_]*$"),
 ]
 Version = Annotated[
     str,
-    BeforeValidator(matching(VERSION_PATTERN, "a version", "write major and minor: `1.34`")),
+    BeforeValidator(_version),
     _schema(type=["string", "number"], pattern=f"^{VERSION_PATTERN}$"),
 ]
 ResourceName = Annotated[

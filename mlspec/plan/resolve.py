@@ -30,6 +30,7 @@ from mlspec.plan.target import build_target
 from mlspec.spec.environment import EnvironmentFields
 from mlspec.spec.load import LoadedEnvironment, Variant
 from mlspec.spec.project import Project
+from mlspec.spec.repair import about_project_alone
 
 
 def build_plan(variant: Variant, environment: LoadedEnvironment) -> tuple[Plan, list[Diagnostic]]:
@@ -37,7 +38,12 @@ def build_plan(variant: Variant, environment: LoadedEnvironment) -> tuple[Plan, 
     scope = Scope(variant.tree, environment.tree, environment.name)
     plan = _Planner(variant.model, environment.model, scope).plan()
     rules.check(plan, variant.model, environment.model, scope)
-    return plan, scope.diagnostics
+    found = scope.diagnostics
+    if variant.repaired is not None:
+        found = [finding for finding in found if variant.repaired.keeps(finding)]
+    if environment.damaged:
+        found = [finding for finding in found if about_project_alone(finding)]
+    return plan, found
 
 
 def build_base_plan(variant: Variant, common: EnvironmentFields) -> Plan:
@@ -102,7 +108,7 @@ class _Planner:
 
     def _step(self, name: str, spec: StepSpec, digest: str, depth: int) -> Stated:
         for index, need in enumerate(spec.needs):
-            if need not in self.project.steps:
+            if need not in self.project.steps and not self.scope.written("steps", need):
                 help = suggestion(need, set(self.project.steps) - {name}, "steps")
                 self.scope.report("MLS201", f"there is no step `{need}`", ("steps", name, "needs", index), help)
         mounts = self._mounts(name, spec)
@@ -179,6 +185,8 @@ class _Planner:
         found = []
         for volume_name, mount in sorted(spec.mounts.items()):
             volume = self.project.volumes.get(volume_name)
+            if volume is None and self.scope.written("volumes", volume_name):
+                continue
             if volume is None:
                 help = suggestion(volume_name, self.project.volumes, "volumes") or f"add `{volume_name}` to `volumes`"
                 path = ("steps", name, "mounts", volume_name)
@@ -199,6 +207,8 @@ class _Planner:
 
     def _check_secret(self, reference: SecretKey, path: tuple[str, ...]) -> None:
         secret = self.project.secrets.get(reference.secret)
+        if secret is None and self.scope.written("secrets", reference.secret):
+            return
         if secret is None:
             help = (
                 suggestion(reference.secret, self.project.secrets, "secrets")

@@ -7,7 +7,8 @@ from typing import Final
 
 from mlspec import names, schemas
 from mlspec.all_kinds import OPERATORS
-from mlspec.ir import Plan
+from mlspec.diagnostics import Severity
+from mlspec.ir import Plan, PlannedMount, Stated
 from mlspec.model.operators import minor
 from mlspec.model.quantity import amount
 from mlspec.names import Derived
@@ -124,34 +125,44 @@ def _mounts(plan: Plan, project: Project, environment: EnvironmentFields, scope:
 
 def _one_node(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
     """ReadWriteOnce attaches to one node, so pods on other nodes wait for ever."""
-    once = {
-        name for name, volume in project.volumes.items() if volume.claim is None and volume.access == "ReadWriteOnce"
-    }
-    readers = {claim.name: stated for stated in plan.services for claim in stated.facts.claims}
+    once = {name for name, volume in project.volumes.items() if not volume.claim and volume.access == "ReadWriteOnce"}
+    readers = {claim.name: stated for stated in plan.services for claim in stated.facts.claims if claim.name in once}
     for stated in plan.steps:
         for mount in stated.workload.mounts:
-            if mount.volume not in once or mount.read_only:
-                continue
-            path = ("steps", stated.workload.name, "mounts", mount.volume)
-            help = f"set `access: ReadWriteMany` on volume `{mount.volume}`"
-            if stated.facts.pods > 1:
-                message = (
-                    f"`{mount.volume}` is ReadWriteOnce, one node, but a run of {stated.facts.pods} pods writes it"
-                )
-                scope.report("MLS214", message, path, help)
-            reader = readers.get(mount.claim)
-            if reader is not None:
-                message = (
-                    f"`{mount.volume}` is ReadWriteOnce, one node, but service `{reader.workload.name}` uses it too"
-                )
-                scope.report("MLS214", message, path, help)
+            if mount.volume in once:
+                path = ("steps", stated.workload.name, "mounts", mount.volume)
+                _one_node_mount(stated, mount, readers.get(mount.claim), scope, path)
+    for name, stated in readers.items():
+        if stated.facts.pods > 1:
+            claim = next(claim for claim in stated.facts.claims if claim.name == name)
+            _several_readers(name, stated.facts.pods, scope, ("services", stated.workload.name, *claim.path))
+
+
+def _one_node_mount(stated: Stated, mount: PlannedMount, reader: Stated | None, scope: Scope, path: Path) -> None:
+    name, pods = mount.volume, stated.facts.pods
+    help = f"set `access: ReadWriteMany` on volume `{name}`"
+    if mount.read_only:
+        if pods > 1:
+            _several_readers(name, pods, scope, path)
+        return
+    if pods > 1:
+        scope.report("MLS214", f"`{name}` is ReadWriteOnce, one node, but a run of {pods} pods writes it", path, help)
+    if reader is not None:
+        message = f"`{name}` is ReadWriteOnce, one node, but service `{reader.workload.name}` uses it too"
+        scope.report("MLS214", message, path, help)
+
+
+def _several_readers(name: str, pods: int, scope: Scope, path: Path) -> None:
+    message = f"`{name}` is ReadWriteOnce, one node, but up to {pods} pods read it"
+    help = f"set `access: ReadWriteMany` or `ReadOnlyMany` on volume `{name}`, or use one pod"
+    scope.report("MLS230", message, path, help, severity=Severity.WARNING)
 
 
 def _claims(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
     declared = {volume.claim or name for name, volume in project.volumes.items()}
     for stated in plan.workloads:
         for reference in stated.facts.claims:
-            if reference.name not in declared:
+            if reference.name not in declared and not scope.written("volumes", reference.name):
                 path = (stated.workload.section, stated.workload.name, *reference.path)
                 help = f"add `{reference.name}: {{claim: {reference.name}}}` to `volumes`"
                 scope.report("MLS202", f"there is no claim `{reference.name}`", path, help)

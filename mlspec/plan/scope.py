@@ -25,6 +25,11 @@ class Scope:
         """The environment in a sentence."""
         return f"environment {self.environment_name}"
 
+    def written(self, table: str, name: str) -> bool:
+        """Say whether the user wrote an entry, be it one that was taken out because it does not fit."""
+        node = self.project.get(table)
+        return isinstance(node, Mapping) and name in node.entries
+
     def report(
         self,
         code: str,

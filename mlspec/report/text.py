@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 
 from mlspec.diagnostics import Diagnostic, Severity, Span
 from mlspec.source import LINE_BREAK
 
 _WIDTH = 120
+# What could move the cursor, colour the terminal or turn text around is shown as a picture of itself.
+_PICTURES = (
+    {code: 0x2400 + code for code in range(0x20) if code != 0x09}
+    | {0x7F: 0x2421}
+    | dict.fromkeys(
+        (*range(0x80, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A), *range(0xD800, 0xE000)), 0xFFFD
+    )
+)
 _COLOURS = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "36"}
 
 
 def concise(diagnostics: Sequence[Diagnostic]) -> str:
     """Return one line a finding: `file:line:column: CODE message`."""
-    return "".join(f"{_place(d.span)}: {d.severity}[{d.code}] {d.message}\n" for d in diagnostics)
+    return "".join(_safe(f"{_place(d.span)}: {d.severity}[{d.code}] {d.message}") + "\n" for d in diagnostics)
 
 
 def full(diagnostics: Sequence[Diagnostic], texts: Mapping[str, str], *, colour: bool) -> str:
     """Return a frame a finding; `texts` holds the sources that frames are cut from."""
-    lines = {name: LINE_BREAK.split(text) for name, text in texts.items()}
+    shown = {diagnostic.span.file for diagnostic in diagnostics}
+    lines = {name: LINE_BREAK.split(text) for name, text in texts.items() if name in shown}
     return "\n".join(_frame(diagnostic, lines, colour=colour) for diagnostic in diagnostics)
 
 
@@ -32,6 +43,11 @@ def summary(diagnostics: Sequence[Diagnostic]) -> str:
     return f"found {' and '.join(words)} in {files} file{'s' if files != 1 else ''}\n"
 
 
+def _safe(text: str) -> str:
+    """Return text of a user's without control characters, so that a finding is one line and only that."""
+    return text.translate(_PICTURES).replace("\t", " ")
+
+
 def _place(span: Span) -> str:
     return f"{span.file}:{span.line}:{span.column}" if span.file else "mlspec"
 
@@ -42,27 +58,25 @@ def _paint(text: str, code: str, colour: bool) -> str:
 
 def _frame(diagnostic: Diagnostic, lines: Mapping[str, list[str]], *, colour: bool) -> str:
     head = _paint(f"{diagnostic.severity}[{diagnostic.code}]", f"1;{_COLOURS[diagnostic.severity]}", colour)
-    path = f"  ({diagnostic.path})" if diagnostic.path else ""
+    path = f"  ({_safe(diagnostic.path)})" if diagnostic.path else ""
+    message, place = _safe(diagnostic.message), _safe(_place(diagnostic.span))
     source = lines.get(diagnostic.span.file, [])
     shown = _context(source, diagnostic.span.line)
     gutter = len(str(shown[-1])) if shown else 2
-    text = (
-        f"{head}: {diagnostic.message}\n{' ' * gutter}--> {_place(diagnostic.span)}{path}\n"
-        if diagnostic.span.file
-        else f"{head}: {diagnostic.message}\n"
-    )
+    text = f"{head}: {message}\n{' ' * gutter}--> {place}{path}\n" if diagnostic.span.file else f"{head}: {message}\n"
     if shown:
         text += f"{' ' * gutter} |\n"
     for number in shown:
         line, start = _cut(source[number - 1], diagnostic.span.column)
-        text += f"{number:>{gutter}} | {line}\n".replace(" | \n", " |\n")
+        text += f"{number:>{gutter}} | {line.translate(_PICTURES)}".rstrip() + "\n"
         if number == diagnostic.span.line:
-            caret = _paint("^" * _length(diagnostic.span, source[number - 1]), _COLOURS[diagnostic.severity], colour)
+            length = _length(diagnostic.span, line, diagnostic.span.column - start, source[number - 1])
+            caret = _paint("^" * length, _COLOURS[diagnostic.severity], colour)
             text += f"{' ' * gutter} | {_blank(line, diagnostic.span.column - start)}{caret}\n"
     for related in diagnostic.related:
-        text += f"{' ' * gutter} = note: {_place(related.span)}: {related.message}\n"
+        text += f"{' ' * gutter} = note: {_safe(f'{_place(related.span)}: {related.message}')}\n"
     if diagnostic.help:
-        text += f"{' ' * gutter} = help: {diagnostic.help}\n"
+        text += f"{' ' * gutter} = help: {_safe(diagnostic.help)}\n"
     return text
 
 
@@ -87,11 +101,21 @@ def _cut(line: str, column: int) -> tuple[str, int]:
     ), start
 
 
-def _length(span: Span, line: str) -> int:
+def _length(span: Span, shown: str, column: int, line: str) -> int:
+    """Return how many carets mark a span whose beginning stands at a column of what is shown."""
     end = span.end_column if span.end_line == span.line else len(line.rstrip()) + 1
-    return max(1, min(end - span.column, _WIDTH // 2))
+    marked = shown[column - 1 : column - 1 + end - span.column].removesuffix("…")
+    return max(1, min(sum(map(_width, marked)), _WIDTH // 2))
 
 
 def _blank(line: str, column: int) -> str:
     """Return white space as wide as the line before a column, its tabs kept."""
-    return "".join("\t" if char == "\t" else " " for char in line[: column - 1]).ljust(column - 1)
+    before = "".join("\t" if char == "\t" else " " * _width(char) for char in line[: column - 1])
+    return before + " " * (column - 1 - len(line[: column - 1]))
+
+
+def _width(char: str) -> int:
+    """Return the cells of a terminal that a character takes."""
+    if unicodedata.combining(char) or re.match("[\u200b-\u200d\ufe0f]", char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

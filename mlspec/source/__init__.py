@@ -6,7 +6,7 @@ node carries its own span, so that merging trees merges positions with them.
 
 from mlspec.source.composer import MAX_DEPTH, MAX_NODES
 from mlspec.source.nodes import Entry, Mapping, Node, PlainText, Scalar, Sequence, to_raw
-from mlspec.source.reader import LINE_BREAK, MAX_BYTES, read
+from mlspec.source.reader import LINE_BREAK, MAX_BYTES, is_binary, read
 
 __all__ = [
     "LINE_BREAK",
@@ -19,6 +19,7 @@ __all__ = [
     "PlainText",
     "Scalar",
     "Sequence",
+    "is_binary",
     "read",
     "to_raw",
 ]

@@ -87,9 +87,8 @@ class Composer:
         if event.anchor is not None:
             self.report("MLS107", f"anchor `&{event.anchor}` is not allowed", span, "write each value where it is used")
         if event.tag is not None:
-            self.report(
-                "MLS107", f"tag `{event.tag}` is not allowed", span, "remove the tag; the field decides the type"
-            )
+            tag = event.tag.replace("tag:yaml.org,2002:", "!!", 1)
+            self.report("MLS107", f"tag `{tag}` is not allowed", span, "remove the tag; the field decides the type")
 
     def _count(self, mark: Mark | None) -> None:
         self._nodes += 1
@@ -147,6 +146,7 @@ class Composer:
             shown = node.text or "(empty)"
             help = f'quote it: "{node.text}"' if node.text else "give the value a key"
             self.report("MLS107", f"key `{shown}` is not text", node.span, help)
+            return f"\0{node.span}", node.span
         return node.text, node.span
 
     def _repeated(self, top: _Open) -> bool:

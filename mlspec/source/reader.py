@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -26,7 +27,9 @@ def decode(file: str, data: bytes) -> tuple[str, list[Diagnostic]]:
     if len(data) > MAX_BYTES:
         message = f"the file is larger than {MAX_BYTES} bytes"
         return "", [Diagnostic("MLS108", message, whole_file(file), help="split it into several projects")]
-    if b"\0" in data[:8192]:
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "", [Diagnostic("MLS109", "this is UTF-16, not UTF-8", whole_file(file), help="save the file as UTF-8")]
+    if is_binary(data):
         return "", [Diagnostic("MLS109", "this is a binary file, not YAML text", whole_file(file))]
     try:
         text = data.decode("utf-8-sig")
@@ -39,6 +42,11 @@ def decode(file: str, data: bytes) -> tuple[str, list[Diagnostic]]:
         message = f"control character U+{ord(found.group()):04X} is not allowed in YAML"
         return "", [Diagnostic("MLS109", message, _at(file, text[: found.start()]), help="remove it")]
     return text, []
+
+
+def is_binary(data: bytes) -> bool:
+    """Say whether bytes are no text at all, so that no line of them is worth showing."""
+    return b"\0" in data[:8192]
 
 
 def _at(file: str, before: str) -> Span:
@@ -113,16 +121,24 @@ def _mappings(file: str, documents: list[Node], diagnostics: list[Diagnostic]) -
                 Diagnostic("MLS110", "this document is empty", document.span, help="remove the stray `---`")
             )
         elif not (isinstance(document, Scalar) and document.refused):
-            diagnostics.append(Diagnostic("MLS104", "expected a map of fields at the top", document.span))
+            help = "start with `apiVersion: mlspec.dev/v1alpha1`"
+            diagnostics.append(Diagnostic("MLS104", "expected a map of fields at the top", document.span, help=help))
     if not documents and not diagnostics:
         help = "start with `apiVersion: mlspec.dev/v1alpha1`"
         diagnostics.append(Diagnostic("MLS110", "the file is empty", whole_file(file), help=help))
     return found
 
 
-_PROBLEMS = (
+_COLON: Final = ("a `: ` is not allowed here", "quote the value, or check the indentation")
+_PROBLEMS: Final = (
     ("found character that cannot start any token", "this character cannot start a value", "quote the value"),
-    ("mapping values are not allowed", "a `: ` is not allowed here", "quote the value, or check the indentation"),
+    ("mapping values are not allowed", *_COLON),
+    ("found unexpected ':'", *_COLON),
+    ("block sequence entries are not allowed", "a list item cannot stand here", "put it on a line of its own"),
+    ("mapping keys are not allowed", "a `? ` cannot stand here", "quote the value"),
+    ("did not find expected alphabetic or numeric character", "a value cannot begin like this", "quote the value"),
+    ("found undefined tag handle", "a value cannot begin with `!`", "quote the value"),
+    ("did not find expected whitespace or line break", "white space is missing here", "quote the value"),
     ("could not find expected ':'", "a key without `:`", "write `key: value`"),
     ("did not find expected key", "this line does not fit the block that it stands in", "check the indentation"),
     (
@@ -158,7 +174,18 @@ def _syntax(composer: Composer, error: yaml.YAMLError, text: str) -> Diagnostic:
     if text[mark.index : mark.index + 1] == "\t":
         return Diagnostic("MLS101", "a tab is used for indentation", span, help="use spaces")
     message, help = next(((m, h) for start, m, h in _PROBLEMS if start in problem), (f"not valid YAML: {problem}", ""))
-    related: tuple[Related, ...] = ()
-    if error.context_mark is not None and error.context_mark.line != mark.line:
-        related = (Related(composer.span(error.context_mark, error.context_mark), "it began here"),)
-    return Diagnostic("MLS101", message, span, help=help, related=related)
+    began = composer.span(error.context_mark, error.context_mark) if error.context_mark is not None else None
+    rest = text[mark.index :]
+    if began is not None and began.line < span.line:
+        if "expected ':'" in problem and error.context_mark is not None:
+            word = LINE_BREAK.split(text[error.context_mark.index : mark.index], maxsplit=1)[0].rstrip()
+            return Diagnostic("MLS101", message, began._replace(end_column=began.column + len(word)), help=help)
+        if not rest.strip() or rest.startswith("---"):
+            # Nothing is wrong where the text ends; what was not closed is.
+            return Diagnostic("MLS101", message, began, help=help, related=(Related(span, "the text ends here"),))
+        return Diagnostic("MLS101", message, span, help=help, related=(Related(began, "it began here"),))
+    if "expected ',' or" in problem and rest.startswith(":"):
+        message, help = _COLON
+    if "alphabetic or numeric" in problem and began is not None:
+        span = began._replace(end_column=began.column + 1)
+    return Diagnostic("MLS101", message, span, help=help)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -19,9 +19,9 @@ def find_root(start: Path) -> Path | None:
     return next((parent for parent in (folder, *folder.parents) if (parent / ENVIRONMENT_FOLDER).is_dir()), None)
 
 
-def find_projects(folder: Path, root: Path) -> Iterator[Path]:
+def find_projects(folder: Path, root: Path, unreadable: Callable[[OSError], object]) -> Iterator[Path]:
     """Yield every project file below `folder`: hidden folders, generated/ and other roots left out."""
-    for path, folders, files in os.walk(folder):
+    for path, folders, files in os.walk(folder, onerror=unreadable):
         here = Path(path)
         folders[:] = sorted(
             name
@@ -34,13 +34,14 @@ def find_projects(folder: Path, root: Path) -> Iterator[Path]:
             yield here / PROJECT_FILE
 
 
-def files_in(path: Path, root: Path) -> Iterable[Path]:
+def files_in(path: Path, root: Path, unreadable: Callable[[OSError], object]) -> Iterable[Path]:
     """Yield the project files that a path stands for: itself, or those below it."""
     if path.is_dir() and path.name != PROJECT_FILE:
-        return find_projects(path, root)
+        return find_projects(path, root, unreadable)
     return [path]
 
 
 def relative(path: Path, root: Path) -> str:
     """Return a path as findings show it: from the root, or its name alone outside of it."""
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+    shown = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+    return os.fsencode(shown).decode("utf-8", "backslashreplace")

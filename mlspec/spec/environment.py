@@ -46,9 +46,9 @@ _url = matching(r"(https?|ssh)://[^\s@]*[^\s]*|[\w.-]+@[\w.-]+:[^\s]+", "a URL",
 class Cluster(SpecModel):
     """The cluster that the environment lives in."""
 
-    server: Annotated[str, BeforeValidator(matching(r"https://[^\s/]+(/[^\s]*)?", "an https URL"))] = Field(
-        "https://kubernetes.default.svc", description="API server, the same text in Application and AppProject."
-    )
+    server: Annotated[
+        str, BeforeValidator(matching(r"https://[^\s/]+(/[^\s]*)?", "an https URL", "write `https://…`"))
+    ] = Field("https://kubernetes.default.svc", description="API server, the same text in Application and AppProject.")
 
 
 class NamespaceRules(SpecModel):
@@ -148,7 +148,8 @@ class Destination(SpecModel):
     @model_validator(mode="after")
     def _one_form(self) -> Destination:
         if bool(self.cidrs) == (self.namespace is not None):
-            raise refused("a destination has either `cidrs` or `namespace` with `podLabels`", "keep one of the two")
+            help = "keep one of the two" if self.cidrs else "add `cidrs: [10.0.0.0/8]`"
+            raise refused("a destination has either `cidrs` or `namespace` with `podLabels`", help)
         if self.namespace is not None and not self.pod_labels:
             raise refused("`namespace` needs `podLabels`", "say which of its pods")
         return self

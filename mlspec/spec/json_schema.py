@@ -87,20 +87,21 @@ def _nullable(node: Any) -> Any:
         return [_nullable(item) for item in node]
     if not isinstance(node, dict):
         return node
-    found: Schema = {}
-    for key, value in node.items():
-        if key in ("default", "examples", "const", "enum"):
-            found[key] = value
-        elif key == "$ref":
-            found[key] = f"{value}.override"
-        elif key in ("properties", "patternProperties"):
-            found[key] = {name: {"anyOf": [_nullable(field), {"type": "null"}]} for name, field in value.items()}
-        elif key == "additionalProperties" and isinstance(value, dict):
-            found[key] = {"anyOf": [_nullable(value), {"type": "null"}]}
-        elif key == "oneOf":
-            found["anyOf"] = _nullable(value)
-        elif key == "definitions":
-            found[key] = {name: _nullable(field) for name, field in value.items()}
-        elif key != "required":
-            found[key] = _nullable(value)
-    return found
+    # An override may leave `kind` out, so it may fit several members of a union.
+    return {
+        "anyOf" if key == "oneOf" else key: _override(key, value) for key, value in node.items() if key != "required"
+    }
+
+
+def _override(key: str, value: Any) -> Any:
+    if key in ("default", "examples", "const", "enum"):
+        return value
+    if key == "$ref":
+        return f"{value}.override"
+    if key == "definitions":
+        return {name: _nullable(field) for name, field in value.items()}
+    if key in ("properties", "patternProperties"):
+        return {name: {"anyOf": [_nullable(field), {"type": "null"}]} for name, field in value.items()}
+    if key == "additionalProperties" and isinstance(value, dict):
+        return {"anyOf": [_nullable(value), {"type": "null"}]}
+    return _nullable(value)

@@ -6,23 +6,23 @@ This is the only module of the spec that touches the disk.
 from __future__ import annotations
 
 import hashlib
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
+from pydantic_core import PydanticCustomError
 
 from mlspec import names, source
 from mlspec.diagnostics import Diagnostic, Related, Span, suggestion, whole_file
 from mlspec.model.scalars import boolean
 from mlspec.source import Scalar
 from mlspec.spec import overlay, problems
-from mlspec.spec.discover import COMMON, ENVIRONMENT_FOLDER, PROJECT_FILE, files_in, relative
+from mlspec.spec.discover import COMMON, ENVIRONMENT_FOLDER, GENERATED, PROJECT_FILE, files_in, relative
 from mlspec.spec.environment import CommonEnvironment, CommonFields, Environment, EnvironmentFields
 from mlspec.spec.project import ENVIRONMENTS, Project
-
-Model = TypeVar("Model", bound=BaseModel)
+from mlspec.spec.repair import Repaired, repair
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,8 @@ class LoadedEnvironment:
     name: str
     tree: source.Mapping
     model: EnvironmentFields
+    damaged: bool = False
+    """True where fields that do not fit were taken out, to find what else is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class Variant:
 
     tree: source.Mapping
     model: Project
+    repaired: Repaired | None = None
+    """Set where fields that do not fit were taken out, to find what else is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +78,14 @@ def load(root: Path, paths: Iterable[Path] = ()) -> Workspace:
     known = _load_environments(workspace)
     chosen = list(paths)
     workspace.complete = not chosen
-    files = sorted({file for path in chosen or [root] for file in files_in(path, root)})
+    refused: list[OSError] = []
+    files = sorted({file for path in chosen or [root] for file in files_in(path, root, refused.append)})
+    for error in refused:
+        workspace.diagnostics.append(_unreadable(relative(Path(error.filename), root), error))
     for path in files:
         _load_projects(workspace, path, known)
-    if not files:
+    # A root whose last project is gone still has its output to prune.
+    if not files and not (workspace.complete and any((root / GENERATED).glob("*/mlspec.lock"))):
         where = ", ".join(relative(path, root) for path in chosen) or "."
         span = whole_file(where)
         help = "write one, or name the folder that holds it"
@@ -90,38 +98,45 @@ def _read(workspace: Workspace, path: Path) -> list[source.Mapping]:
     name = relative(path, workspace.root)
     workspace.files.append(name)
     try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            workspace.diagnostics.append(Diagnostic("MLS111", "this is a folder, not a file", whole_file(name)))
+            return []
+        if not stat.S_ISREG(mode):  # reading a pipe could wait for ever
+            workspace.diagnostics.append(Diagnostic("MLS112", "this is not a regular file", whole_file(name)))
+            return []
         with path.open("rb") as file:
             data = file.read(source.MAX_BYTES + 1)
-    except IsADirectoryError:
-        workspace.diagnostics.append(Diagnostic("MLS111", "this is a folder, not a file", whole_file(name)))
-        return []
     except OSError as error:
-        message = f"cannot be read: {(error.strerror or 'unknown error').lower()}"
-        workspace.diagnostics.append(Diagnostic("MLS112", message, whole_file(name)))
+        workspace.diagnostics.append(_unreadable(name, error))
         return []
     workspace.digests[name] = "sha256:" + hashlib.sha256(data).hexdigest()
     documents, diagnostics = source.read(name, data)
-    workspace.texts[name] = data[: source.MAX_BYTES].decode("utf-8-sig", "replace")
+    if not source.is_binary(data):
+        workspace.texts[name] = data[: source.MAX_BYTES].decode("utf-8-sig", "replace")
     workspace.diagnostics += diagnostics
     return documents
 
 
-def _validate(workspace: Workspace, tree: source.Mapping, model: type[Model]) -> Model | None:
-    try:
-        return model.model_validate(source.to_raw(tree))
-    except ValidationError as error:
-        workspace.diagnostics += problems.diagnose(tree, model, error)
-        return None
+def _unreadable(name: str, error: OSError) -> Diagnostic:
+    reason = (error.strerror or "unknown error").lower()
+    return Diagnostic("MLS112", f"cannot be read: {reason}", whole_file(name))
 
 
 def _load_environments(workspace: Workspace) -> frozenset[str]:
     """Load environments/*.yaml; returns the names that have a file, readable or not."""
     folder = workspace.root / ENVIRONMENT_FOLDER
-    common = _one_document(workspace, folder / f"{COMMON}.yaml") if (folder / f"{COMMON}.yaml").exists() else None
+    try:
+        paths = sorted(folder.iterdir())
+    except OSError as error:
+        workspace.diagnostics.append(_unreadable(ENVIRONMENT_FOLDER, error))
+        return frozenset()
+    shared = folder / f"{COMMON}.yaml"
+    common = _one_document(workspace, shared) if shared in paths else None
     if common is not None:
         workspace.common = _load_common(workspace, common)
     found = set()
-    for path in sorted(folder.iterdir()):
+    for path in paths:
         if path.suffix == ".yml":
             message = "an environment's file ends in .yaml"
             workspace.diagnostics.append(
@@ -145,8 +160,10 @@ def _load_environments(workspace: Workspace) -> frozenset[str]:
 
 def _load_environment(workspace: Workspace, path: Path, common: source.Mapping | None) -> None:
     if not names.is_name(path.stem) or len(path.stem) > names.LABEL_LIMIT:
-        message = f"`{path.stem}` is not a name of an environment: lower-case letters, digits and `-`"
-        workspace.diagnostics.append(Diagnostic("MLS105", message, whole_file(relative(path, workspace.root))))
+        shown = whole_file(relative(path, workspace.root))
+        message = "the file's name is not a name of an environment"
+        help = "rename it: lower-case letters, digits and `-`, beginning with a letter, at most 63"
+        workspace.diagnostics.append(Diagnostic("MLS105", message, shown, help=help))
         return
     tree = _one_document(workspace, path)
     if tree is None:
@@ -154,9 +171,16 @@ def _load_environment(workspace: Workspace, path: Path, common: source.Mapping |
     if common is not None:
         # The environment's own position stays the place of findings about the file as a whole.
         tree = source.Mapping(overlay.merge(common, tree).entries, tree.span)
-    model = _validate(workspace, tree, Environment)
-    if model is not None:
-        workspace.environments[path.stem] = LoadedEnvironment(path.stem, tree, model)
+    workspace.diagnostics += problems.nulls(tree)
+    try:
+        model, damaged = Environment.model_validate(source.to_raw(tree)), False
+    except ValidationError as error:
+        workspace.diagnostics += problems.diagnose(tree, Environment, error)
+        repaired = repair(tree, Environment, error)
+        if repaired is None:
+            return
+        model, damaged = repaired[0], True
+    workspace.environments[path.stem] = LoadedEnvironment(path.stem, tree, model, damaged)
 
 
 def _one_document(workspace: Workspace, path: Path) -> source.Mapping | None:
@@ -165,7 +189,12 @@ def _one_document(workspace: Workspace, path: Path) -> source.Mapping | None:
         message = "an environment's file holds one document"
         span = documents[1].span
         workspace.diagnostics.append(
-            Diagnostic("MLS105", message, span._replace(end_line=span.line, end_column=span.column))
+            Diagnostic(
+                "MLS105",
+                message,
+                span._replace(end_line=span.line, end_column=span.column),
+                help=f"move the second one to a file of its own in {ENVIRONMENT_FOLDER}/",
+            )
         )
     return documents[0] if documents else None
 
@@ -196,7 +225,8 @@ def _drop(raw: object, location: tuple[int | str, ...]) -> None:
 def _load_projects(workspace: Workspace, path: Path, known: frozenset[str]) -> None:
     for document in _read(workspace, path):
         tree = overlay.without(document, ENVIRONMENTS)
-        model = _validate(workspace, tree, Project)
+        workspace.diagnostics += problems.nulls(tree)
+        base = _project(workspace, tree, (ENVIRONMENTS,))
         overrides = _overrides(workspace, document, known)
         variants = {}
         for name, environment in workspace.environments.items():
@@ -204,12 +234,11 @@ def _load_projects(workspace: Workspace, path: Path, known: frozenset[str]) -> N
             if override is not None:
                 allowed = tuple(environment.model.overrides)
                 workspace.diagnostics += overlay.check_override(tree, override, name, allowed)
-            variant = _variant(workspace, tree, model, override)
+            variant = _variant(workspace, tree, base, override)
             if variant is not None and _enabled(workspace, name, override):
                 variants[name] = variant
-        if model is not None:
-            project = LoadedProject(model.name, relative(path, workspace.root), Variant(tree, model), variants)
-            workspace.projects.append(project)
+        if base is not None:
+            workspace.projects.append(LoadedProject(base.model.name, relative(path, workspace.root), base, variants))
 
 
 def _overrides(workspace: Workspace, document: source.Mapping, known: frozenset[str]) -> dict[str, source.Mapping]:
@@ -222,26 +251,40 @@ def _overrides(workspace: Workspace, document: source.Mapping, known: frozenset[
     found = {}
     for name, entry in node.entries.items():
         path = f"{ENVIRONMENTS}.{name}"
-        if name not in known:
+        if name == COMMON:
+            message = f"`{COMMON}` is not an environment, but what all of them share"
+            help = f"write it above `{ENVIRONMENTS}:`"
+            workspace.diagnostics.append(Diagnostic("MLS213", message, entry.key, path, help))
+        elif name not in known:
             help = suggestion(name, known) or f"write environments/{name}.yaml"
             message = f"there is no environments/{name}.yaml"
             workspace.diagnostics.append(Diagnostic("MLS207", message, entry.key, path, help))
         elif not isinstance(entry.value, source.Mapping):
-            workspace.diagnostics.append(Diagnostic("MLS104", "expected a map of overrides", entry.key, path))
+            help = "write a map of what differs, or `{enabled: false}`"
+            span = entry.value.span
+            workspace.diagnostics.append(Diagnostic("MLS104", "expected a map of overrides", span, path, help))
         else:
             found[name] = entry.value
     return found
 
 
 def _variant(
-    workspace: Workspace, tree: source.Mapping, model: Project | None, override: source.Mapping | None
+    workspace: Workspace, tree: source.Mapping, base: Variant | None, override: source.Mapping | None
 ) -> Variant | None:
     if override is None:
-        return Variant(tree, model) if model is not None else None
+        return base
     fields = {key: entry for key, entry in override.entries.items() if key not in ("enabled", *overlay.FIXED)}
     merged = overlay.merge(tree, source.Mapping(fields, override.span))
-    validated = _validate(workspace, merged, Project)
-    return Variant(merged, validated) if validated is not None else None
+    return _project(workspace, merged, ("enabled",))
+
+
+def _project(workspace: Workspace, tree: source.Mapping, also: tuple[str, ...]) -> Variant | None:
+    try:
+        return Variant(tree, Project.model_validate(source.to_raw(tree)))
+    except ValidationError as error:
+        workspace.diagnostics += problems.diagnose(tree, Project, error, also)
+        repaired = repair(tree, Project, error)
+        return Variant(tree, *repaired) if repaired is not None else None
 
 
 def _enabled(workspace: Workspace, name: str, override: source.Mapping | None) -> bool:
@@ -250,9 +293,10 @@ def _enabled(workspace: Workspace, name: str, override: source.Mapping | None) -
         return True
     try:
         return boolean(source.to_raw(node))
-    except ValueError as error:
+    except PydanticCustomError as error:
         path = f"{ENVIRONMENTS}.{name}.enabled"
-        workspace.diagnostics.append(Diagnostic("MLS104", str(error), node.span, path))
+        context = error.context or {}
+        workspace.diagnostics.append(Diagnostic("MLS104", context["text"], node.span, path, context["help"]))
         return False
 
 

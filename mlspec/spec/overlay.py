@@ -85,7 +85,10 @@ def _leaves(node: Mapping, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, .
             yield (*path, key), entry.value
 
 
+_GLOB = {"**": r".*", ".**": r"(?:\..*)?", "**.": r"(?:.*\.)?", "*": r"[^.]*"}
+
+
 def _glob(pattern: str) -> re.Pattern[str]:
-    """Translate a glob over dotted paths: `*` is one part (or a piece of it), `**` any number of parts."""
-    parts = re.split(r"(\*\*|\*)", pattern)
-    return re.compile("".join({"**": ".*", "*": r"[^.]*"}.get(part, re.escape(part)) for part in parts))
+    """Translate a glob over dotted paths: `*` is one part or a piece of it, `**` any number of parts, none included."""
+    parts = re.split(r"(\.\*\*|\*\*\.|\*\*|\*)", pattern)
+    return re.compile("".join(_GLOB.get(part, re.escape(part)) for part in parts))
