@@ -23,8 +23,8 @@ from mlspec.schemas import kubernetes_folder, operator_folder
 from mlspec.source import Scalar
 from mlspec.spec.discover import ENVIRONMENT_FOLDER, GENERATED
 from mlspec.spec.environment import EnvironmentFields
-from mlspec.spec.load import LoadedEnvironment, LoadedProject, Workspace
 from mlspec.spec.problems import locate
+from mlspec.spec.workspace import LoadedEnvironment, LoadedProject, Workspace
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 # A key of more than 1024 characters is read only in its explicit form (YAML 1.2, section 7.4.2).
 _LONGEST_KEY = 1000
 # A literal block is exact if no line holds an unprintable character and the first starts flush and visible.
-_LITERAL = re.compile(f"[^\\s{_UNPRINTABLE}][^{_UNPRINTABLE}]*(?:\n[^{_UNPRINTABLE}]*)*[^\n]\n?")
+_LITERAL = re.compile(f"[^\\s{_UNPRINTABLE}][^{_UNPRINTABLE}]*(?:\n[^{_UNPRINTABLE}]*)*[^{_UNPRINTABLE}]\n?")
 
 
 def scalar(value: object) -> str:

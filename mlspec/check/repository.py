@@ -7,8 +7,8 @@ from pathlib import Path
 
 from mlspec.codes import severity
 from mlspec.diagnostics import Diagnostic
-from mlspec.spec.load import LoadedEnvironment
 from mlspec.spec.problems import locate
+from mlspec.spec.workspace import LoadedEnvironment
 
 
 def place_in_repository(root: Path) -> str | None:

@@ -28,9 +28,9 @@ from mlspec.plan import defaults, graph, identity, rules
 from mlspec.plan.scope import Scope
 from mlspec.plan.target import build_target
 from mlspec.spec.environment import EnvironmentFields
-from mlspec.spec.load import LoadedEnvironment, Variant
 from mlspec.spec.project import Project
 from mlspec.spec.repair import about_project_alone
+from mlspec.spec.workspace import LoadedEnvironment, Variant
 
 
 def build_plan(variant: Variant, environment: LoadedEnvironment) -> tuple[Plan, list[Diagnostic]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Final, Protocol
+from dataclasses import dataclass, replace
+from typing import Final, NoReturn, Protocol
 
 import yaml
 
@@ -13,6 +13,8 @@ from mlspec.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 
 MAX_DEPTH: Final = 64
 MAX_NODES: Final = 100_000
+MAX_DOCUMENTS: Final = 1000
+MAX_FINDINGS: Final = 1000
 
 _NOT_STRING = re.compile(
     r"true|True|TRUE|false|False|FALSE|[-+]?(\d[\d_]*|0x[0-9a-fA-F]+|0o[0-7]+|\d+(\.\d*)?([eE][-+]?\d+)?)"
@@ -38,18 +40,28 @@ class _Open:
 
 
 class TooMuchError(Exception):
-    """The document is larger or deeper than a spec can be; the finding is already recorded."""
+    """The file is larger than a spec can be; the finding is already recorded."""
+
+
+class TooDeepError(Exception):
+    """The document is deeper than a spec can be; the finding is already recorded."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(line)
+        self.line = line
 
 
 class Composer:
-    """Builds the trees of one stretch of text; iterative, so that depth cannot exhaust the stack."""
+    """Builds the trees of one file, read in one or more pieces; iterative, so that depth cannot exhaust the stack."""
 
-    def __init__(self, file: str, first_line: int) -> None:
+    def __init__(self, file: str) -> None:
         self.file = file
-        self.first_line = first_line
+        self.first_line = 1
         self.documents: list[Node] = []
         self.diagnostics: list[Diagnostic] = []
         self._stack: list[_Open] = []
+        self._root: Node | None = None
+        self._began = Span(file)
         self._nodes = 0
 
     def span(self, start: Mark | None, end: Mark | None) -> Span:
@@ -61,10 +73,22 @@ class Composer:
 
     def report(self, code: str, message: str, span: Span, help: str = "") -> None:
         """Record a finding."""
-        self.diagnostics.append(Diagnostic(code, message, span, help=help))
+        self.add(Diagnostic(code, message, span, help=help))
 
-    def compose(self, text: str) -> None:
-        """Read every document of `text`; raises yaml.YAMLError at a syntax error."""
+    def add(self, diagnostic: Diagnostic) -> None:
+        """Record a finding; after a thousand of them the file is not what it was meant to be."""
+        self.diagnostics.append(diagnostic)
+        if len(self.diagnostics) >= MAX_FINDINGS:
+            self._too_much(f"more than {MAX_FINDINGS} faults in one file: the rest was not read", diagnostic.span, "")
+
+    def _too_much(self, message: str, span: Span, help: str) -> NoReturn:
+        self.diagnostics.append(Diagnostic("MLS108", message, span, help=help))
+        raise TooMuchError
+
+    def compose(self, text: str, first_line: int) -> None:
+        """Read every document of `text`, which begins at a line; raises yaml.YAMLError at a syntax error."""
+        self.first_line = first_line
+        self._stack.clear()
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
             if isinstance(event, yaml.ScalarEvent):
                 if event.anchor is not None or event.tag is not None:
@@ -77,6 +101,11 @@ class Composer:
                 self._open(event)
             elif isinstance(event, yaml.CollectionEndEvent):
                 self._close(event)
+            elif isinstance(event, yaml.DocumentStartEvent):
+                mark = event.start_mark
+                self._began = self.span(mark, mark)
+            elif isinstance(event, yaml.DocumentEndEvent):
+                self._end()
             elif isinstance(event, yaml.AliasEvent):
                 span = self.span(event.start_mark, event.end_mark)
                 self.report("MLS107", f"alias `*{event.anchor}` is not allowed", span, "write the value out here")
@@ -93,17 +122,29 @@ class Composer:
     def _count(self, mark: Mark | None) -> None:
         self._nodes += 1
         if self._nodes > MAX_NODES:
-            self.report("MLS108", f"more than {MAX_NODES} values in one file", self.span(mark, mark), "split the file")
-            raise TooMuchError
+            self._too_much(f"more than {MAX_NODES} values in one file", self.span(mark, mark), "split the file")
 
     def _open(self, event: yaml.CollectionStartEvent) -> None:
         self._count(event.start_mark)
         if len(self._stack) >= MAX_DEPTH:
             span = self.span(event.start_mark, event.start_mark)
             self.report("MLS108", f"nested deeper than {MAX_DEPTH} levels", span, "no field needs this depth")
-            raise TooMuchError
+            raise TooDeepError(event.start_mark.line if event.start_mark else 0)
         mapping = isinstance(event, yaml.MappingStartEvent)
         self._stack.append(_Open(event.start_mark, {} if mapping else None, []))
+
+    def _end(self) -> None:
+        """Keep the document that has been read to its end."""
+        if self._root is None:
+            return
+        if len(self.documents) >= MAX_DOCUMENTS:
+            span = self._root.span._replace(end_line=self._root.span.line, end_column=self._root.span.column)
+            self._too_much(f"more than {MAX_DOCUMENTS} documents in one file", span, "split the file")
+        if isinstance(self._root, Scalar) and self._root.is_null:
+            # Nothing has no place of its own; the `---` that began it has.
+            self._root = replace(self._root, span=self._began._replace(end_column=self._began.column + 3))
+        self.documents.append(self._root)
+        self._root = None
 
     def _close(self, event: yaml.CollectionEndEvent) -> None:
         top = self._stack.pop()
@@ -114,10 +155,9 @@ class Composer:
         if isinstance(node, Scalar):
             self._nodes += 1
             if self._nodes > MAX_NODES:
-                self.report("MLS108", f"more than {MAX_NODES} values in one file", node.span, "split the file")
-                raise TooMuchError
+                self._too_much(f"more than {MAX_NODES} values in one file", node.span, "split the file")
         if not self._stack:
-            self.documents.append(node)
+            self._root = node
             return
         top = self._stack[-1]
         if top.entries is None:
@@ -155,7 +195,7 @@ class Composer:
         name, span = top.key
         before = top.entries.get(name)
         if before is not None:
-            self.diagnostics.append(
+            self.add(
                 Diagnostic(
                     "MLS106",
                     f"key `{name}` stands twice in this map",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import codecs
+import itertools
 import re
-from collections.abc import Iterator
 from typing import Final
 
 import yaml
 
 from mlspec.diagnostics import Diagnostic, Related, Span, whole_file
-from mlspec.source.composer import MAX_DEPTH, Composer, TooMuchError
+from mlspec.source.composer import MAX_DEPTH, Composer, TooDeepError, TooMuchError
 from mlspec.source.nodes import Mapping, Node, Scalar
 
 MAX_BYTES: Final = 1 << 20
@@ -69,46 +69,43 @@ def read(file: str, data: bytes) -> tuple[list[Mapping], list[Diagnostic]]:
         return [], [
             Diagnostic("MLS101", "an unresolved merge conflict", span, help="choose one side and remove the markers")
         ]
-    documents: list[Node] = []
-    for composer in _stretches(file, text):
-        documents += composer.documents
-        diagnostics += composer.diagnostics
-    return _mappings(file, documents, diagnostics), diagnostics
+    composer = Composer(file)
+    try:
+        _compose(composer, text)
+    except TooMuchError:
+        return [], composer.diagnostics
+    return _mappings(file, composer.documents, composer.diagnostics), composer.diagnostics
 
 
-def _stretches(file: str, text: str) -> Iterator[Composer]:
-    first_line = 1
-    while True:
-        composer = Composer(file, first_line)
-        try:
-            composer.compose(text)
-        except TooMuchError:
-            yield composer
-            return
-        except yaml.YAMLError as error:
-            composer.diagnostics.append(_syntax(composer, error, text))
-            yield composer
-            line = error.problem_mark.line if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark else 0
-            rest = _after_line(text, line)
-            if rest is None:
-                return
-            first_line += len(LINE_BREAK.findall(text[:rest]))
-            text = text[rest:]
-            continue
-        yield composer
+def _compose(composer: Composer, text: str) -> None:
+    """Read the text as a whole; after a syntax error one document at a time, so that no error costs the rest."""
+    broken = _piece(composer, text, 1)
+    if broken is None:
         return
+    begins = _after_line(text, broken)
+    first_line = 1 + len(LINE_BREAK.findall(text[:begins]))
+    for piece in _NEXT_DOCUMENT.split(text[begins:])[1:]:
+        _piece(composer, f"---{piece}", first_line)
+        first_line += len(LINE_BREAK.findall(piece))
 
 
-def _after_line(text: str, line: int) -> int | None:
-    """Return where the first `---` after the 0-based `line` begins."""
-    start = 0
-    for _ in range(line):
-        found = LINE_BREAK.search(text, start)
-        if found is None:
-            return None
-        start = found.end()
-    found = _NEXT_DOCUMENT.search(text, max(start, 1))
-    return found.start() if found else None
+def _piece(composer: Composer, text: str, first_line: int) -> int | None:
+    """Read a piece; returns the 0-based line in it at which reading ended, or None where it did not end early."""
+    try:
+        composer.compose(text, first_line)
+    except TooDeepError as error:
+        return error.line
+    except yaml.YAMLError as error:
+        composer.add(_syntax(composer, error, text))
+        return error.problem_mark.line if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark else 0
+    return None
+
+
+def _after_line(text: str, line: int) -> int:
+    """Return where the first `---` after the 0-based `line` begins; the end of the text if there is none."""
+    before = next(itertools.islice(LINE_BREAK.finditer(text), line - 1, None), None) if line else None
+    found = _NEXT_DOCUMENT.search(text, before.end() if before else 1)
+    return found.start() if found else len(text)
 
 
 def _mappings(file: str, documents: list[Node], diagnostics: list[Diagnostic]) -> list[Mapping]:
@@ -163,12 +160,21 @@ _PROBLEMS: Final = (
 )
 
 
+def _inside(span: Span, first_line: int, text: str) -> Span:
+    """Return a place in the text: libyaml ends a text without a line break on a line of its own."""
+    lines = LINE_BREAK.split(text)
+    if span.line - first_line < len(lines):
+        return span
+    line, column = first_line + len(lines) - 1, len(lines[-1]) + 1
+    return Span(span.file, line, column, line, column)
+
+
 def _syntax(composer: Composer, error: yaml.YAMLError, text: str) -> Diagnostic:
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
         return Diagnostic("MLS101", "not valid YAML", Span(composer.file, composer.first_line))
     problem = error.problem or ""
     mark = error.problem_mark
-    span = composer.span(mark, mark)
+    span = _inside(composer.span(mark, mark), composer.first_line, text)
     if "nesting depth" in problem:
         return Diagnostic("MLS108", f"nested deeper than {MAX_DEPTH} levels", span, help="no field needs this depth")
     if text[mark.index : mark.index + 1] == "\t":
@@ -176,6 +182,8 @@ def _syntax(composer: Composer, error: yaml.YAMLError, text: str) -> Diagnostic:
     message, help = next(((m, h) for start, m, h in _PROBLEMS if start in problem), (f"not valid YAML: {problem}", ""))
     began = composer.span(error.context_mark, error.context_mark) if error.context_mark is not None else None
     rest = text[mark.index :]
+    if "node content" in problem and (not rest.strip() or rest.startswith("---")):
+        return Diagnostic("MLS101", "a bracket or brace is not closed before this", span, help="close it")
     if began is not None and began.line < span.line:
         if "expected ':'" in problem and error.context_mark is not None:
             word = LINE_BREAK.split(text[error.context_mark.index : mark.index], maxsplit=1)[0].rstrip()

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import stat
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -20,56 +19,10 @@ from mlspec.model.scalars import boolean
 from mlspec.source import Scalar
 from mlspec.spec import overlay, problems
 from mlspec.spec.discover import COMMON, ENVIRONMENT_FOLDER, GENERATED, PROJECT_FILE, files_in, relative
-from mlspec.spec.environment import CommonEnvironment, CommonFields, Environment, EnvironmentFields
+from mlspec.spec.environment import CommonEnvironment, CommonFields, Environment
 from mlspec.spec.project import ENVIRONMENTS, Project
-from mlspec.spec.repair import Repaired, repair
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedEnvironment:
-    """One environment, common.yaml merged under it, with the tree that its findings point into."""
-
-    name: str
-    tree: source.Mapping
-    model: EnvironmentFields
-    damaged: bool = False
-    """True where fields that do not fit were taken out, to find what else is wrong."""
-
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """A project as one environment sees it: overrides merged, values and positions."""
-
-    tree: source.Mapping
-    model: Project
-    repaired: Repaired | None = None
-    """Set where fields that do not fit were taken out, to find what else is wrong."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedProject:
-    """One project: as written, and merged for every environment that is enabled."""
-
-    name: str
-    file: str
-    base: Variant
-    variants: Mapping[str, Variant]
-
-
-@dataclass(slots=True)
-class Workspace:
-    """Everything that was read: models, the text for error frames, and the digest of every input."""
-
-    root: Path
-    environments: dict[str, LoadedEnvironment] = field(default_factory=dict)
-    common: CommonFields = field(default_factory=CommonEnvironment)
-    projects: list[LoadedProject] = field(default_factory=list)
-    diagnostics: list[Diagnostic] = field(default_factory=list)
-    texts: dict[str, str] = field(default_factory=dict)
-    digests: dict[str, str] = field(default_factory=dict)
-    files: list[str] = field(default_factory=list)
-    complete: bool = True
-    """False where only some of the root's projects were asked for."""
+from mlspec.spec.repair import repair
+from mlspec.spec.workspace import LoadedEnvironment, LoadedProject, Variant, Workspace
 
 
 def load(root: Path, paths: Iterable[Path] = ()) -> Workspace:
