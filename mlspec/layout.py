@@ -137,9 +137,8 @@ def _pipeline(
     current = []
     for resource in own:
         path = run_path(project, environment.name, resource.key.name)
-        rendered = _text([resource.body])
-        content = layout.files[path] = runs.get(path, rendered)
-        built += [resource.body] if content == rendered else yamltext.load_all(content.decode())
+        layout.files[path], body = _run(resource.body, runs.get(path))
+        built.append(body)
         current.append(path)
     folder = f"{project}/overlays/{environment.name}/{Place.PIPELINE}/"
     for path, content in sorted(runs.items()):

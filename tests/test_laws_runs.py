@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlspec import yamltext
+from mlspec.files import lock
 from mlspec.k8s.resource import Body
 from tests.samples import compiled, run_names
 from tests.strategies import HASHED_EDITS, UNHASHED_EDITS, Data, Edit, Root, roots
@@ -193,8 +194,6 @@ def test_superseded_runs_of_environments_whose_names_begin_alike_are_no_drift(tm
 
 def _with_lock(root: Path, path: str, content: bytes) -> None:
     """Put a file into generated/ as if mlspec had written it."""
-    from mlspec.files import lock
-
     (root / "generated" / path).write_bytes(content)
     where = root / "generated/demo/mlspec.lock"
     found = json.loads(where.read_text())

@@ -15,9 +15,6 @@ from mlspec.k8s import meta
 from mlspec.k8s.resource import CLUSTER_SCOPED, Body, Resource, compact
 
 _API: Final = "argoproj.io/v1alpha1"
-_PROJECT_FINALIZER: Final = "resources-finalizer.argocd.argoproj.io"
-# The same in its qualified form, about which the API server does not warn; an AppProject knows only the short one.
-_APPLICATION_FINALIZER: Final = "resources-finalizer.argocd.argoproj.io/foreground"
 _RETRIES: Final[dict[Place, dict[str, Any]]] = {
     Place.FOUNDATION: {"limit": 10, "refresh": True, "backoff": {"duration": "10s", "factor": 2, "maxDuration": "5m"}},
     Place.PIPELINE: {"limit": 5, "refresh": True, "backoff": {"duration": "5s", "factor": 2, "maxDuration": "1m"}},
@@ -53,7 +50,7 @@ def _project(plan: Plan, argocd: PlannedArgoCD, environment: str, namespace: str
     return {
         "apiVersion": _API,
         "kind": "AppProject",
-        "metadata": _metadata(plan, argocd, names.app_project(plan.project, environment), {}, [_PROJECT_FINALIZER]),
+        "metadata": _metadata(plan, argocd, names.app_project(plan.project, environment), {}, [meta.PROJECT_FINALIZER]),
         "spec": compact(
             {
                 "description": f"Project {plan.project} of {plan.owner} in {environment}",
@@ -100,7 +97,7 @@ def _application(plan: Plan, argocd: PlannedArgoCD, environment: str, namespace:
     generated = f"{prefix}generated/{plan.project}"
     # A change of the base alone must refresh the application too.
     annotations = {meta.GENERATE_PATHS: f".;/{generated}/base/{place}" if place is not Place.PIPELINE else "."}
-    finalizers = [_APPLICATION_FINALIZER] if place is Place.SERVING else []
+    finalizers = [meta.APPLICATION_FINALIZER] if place is Place.SERVING else []
     options = ["ServerSideApply=true"] if place is Place.FOUNDATION else ["PruneLast=true", "ServerSideApply=true"]
     return {
         "apiVersion": _API,

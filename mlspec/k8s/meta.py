@@ -21,6 +21,9 @@ SYNC_OPTIONS: Final = "argocd.argoproj.io/sync-options"
 COMPARE_OPTIONS: Final = "argocd.argoproj.io/compare-options"
 IGNORE_HEALTH: Final = "argocd.argoproj.io/ignore-healthcheck"
 GENERATE_PATHS: Final = "argocd.argoproj.io/manifest-generate-paths"
+PROJECT_FINALIZER: Final = "resources-finalizer.argocd.argoproj.io"
+# The same in its qualified form, about which the API server does not warn; an AppProject knows only the short one.
+APPLICATION_FINALIZER: Final = "resources-finalizer.argocd.argoproj.io/foreground"
 
 NAMESPACE_WAVE: Final = -30
 FOUNDATION_WAVE: Final = -20
