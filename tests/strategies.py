@@ -1,24 +1,17 @@
-"""Hypothesis strategies for valid roots: environments and projects as plain data, written as YAML by `to_yaml`.
-
-Text is `str` (written in quotes), `Plain` is text without quotes; numbers, booleans and None are YAML's own.
-"""
+"""Hypothesis strategies for valid roots: environments and projects as plain data, written by `tests.flow`."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.flow import Plain, nasty_text, optional, plain_text, to_yaml
 from tests.support import write_tree
 
 Data = dict[str, Any]
-_HIDDEN = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
-_TYPES = {"t4": 4, "a100": 8, "mig-1g": 2}
 _DESTINATIONS: Data = {
     "s3": {"cidrs": ["10.0.0.0/8"]},
     "gs": {"cidrs": ["0.0.0.0/0"], "ports": [443, 8443]},
@@ -26,14 +19,6 @@ _DESTINATIONS: Data = {
     "https": {"namespace": "proxy", "podLabels": {"app": "squid"}, "ports": [3128]},
     "mlflow": {"namespace": "tracking", "podLabels": {"app": "mlflow", "tier": "008"}},
 }
-PLAIN_TEXT = ("1e-4", "08", "no", "0o17", "1:30", "y", "0x1F", "1_000", "25921e05", "2026-11-30", "+.1", ".5e3", "=")
-NASTY_TEXT = (*PLAIN_TEXT, "", " ", "# x", "a: b", "{}", "[x", "~", "null", "- ", "two\nlines\n", "\ttab", "é😀", "'\"\\")
-
-
-class Plain(str):
-    """Text written without quotes."""
-
-    __slots__ = ()
 
 
 @dataclass
@@ -61,38 +46,10 @@ class Root:
         return write_tree(folder, self.files())
 
 
-def to_yaml(data: object) -> str:
-    """Return data as YAML in flow style, a value a line."""
-    return _flow(data, "") + "\n"
-
-
-def _flow(value: object, pad: str) -> str:
-    inside = pad + "  "
-    if isinstance(value, dict):
-        entries = (f"{inside}{_flow(key, inside)}: {_flow(item, inside)}" for key, item in value.items())
-        return "{\n" + ",\n".join(entries) + f"\n{pad}}}" if value else "{}"
-    if isinstance(value, list):
-        return "[\n" + ",\n".join(inside + _flow(item, inside) for item in value) + f"\n{pad}]" if value else "[]"
-    if isinstance(value, Plain):
-        return str(value)
-    text = json.dumps(value, ensure_ascii=False)
-    return _HIDDEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
-
-
-UNFIT = "\0" + "".join(map(chr, range(0x7F, 0xA0))) + "\ufffe\uffff"
-"""Characters that kustomize refuses in a value (all but two), or turns into a space (U+0085); no container wants U+0000."""
-characters = st.characters(exclude_characters=UNFIT, exclude_categories=["Cs"])
-plain_text = st.sampled_from(PLAIN_TEXT).map(Plain)
-nasty_text = st.sampled_from(NASTY_TEXT) | st.text(characters, max_size=12) | plain_text
-
-
-def optional(strategies: dict[str, st.SearchStrategy[Any]]) -> st.SearchStrategy[Data]:
-    """Draw a map with any of these fields."""
-    return st.fixed_dictionaries({}, optional=strategies)
-
-
 def _argocd(draw: st.DrawFn) -> Data:
-    fields: Data = {"repoURL": draw(st.sampled_from(["https://git.example.com/ml.git", "git@git.example.com:ml/models.git"]))}
+    fields: Data = {
+        "repoURL": draw(st.sampled_from(["https://git.example.com/ml.git", "git@git.example.com:ml/models.git"]))
+    }
     window = {"kind": "allow", "schedule": "0 8 * * 1-5", "duration": "9h"}
     return fields | draw(
         optional(
@@ -101,7 +58,9 @@ def _argocd(draw: st.DrawFn) -> Data:
                 "version": st.sampled_from(["3.2", Plain("3.3"), "3.5"]),
                 "path": st.sampled_from(["", "ml/root"]),
                 "namespace": st.just("gitops"),
-                "windows": st.lists(st.sampled_from([window, window | {"timeZone": "UTC", "manualSync": True}]), max_size=2),
+                "windows": st.lists(
+                    st.sampled_from([window, window | {"timeZone": "UTC", "manualSync": True}]), max_size=2
+                ),
             }
         )
     )
@@ -122,7 +81,8 @@ def _shared_fields(draw: st.DrawFn) -> Data:
         "network": {
             "dns": draw(st.sampled_from(["kube-dns", "node-local"])),
             "gateway": {"namespace": "istio-system", "podLabels": {"app": "gateway"}},
-            "destinations": _DESTINATIONS | ({"s3": _DESTINATIONS["s3"] | {"secret": "s3"}} if draw(st.booleans()) else {}),
+            "destinations": _DESTINATIONS
+            | ({"s3": _DESTINATIONS["s3"] | {"secret": "s3"}} if draw(st.booleans()) else {}),
         },
         "argocd": _argocd(draw),
     }
@@ -134,7 +94,9 @@ def _gpus(draw: st.DrawFn) -> tuple[Data, Data]:
     more = optional(
         {
             "perNode": st.just(8),
-            "nodeSelector": st.dictionaries(st.sampled_from(["gpu", "pool"]), st.sampled_from(["x", "007"]), min_size=1),
+            "nodeSelector": st.dictionaries(
+                st.sampled_from(["gpu", "pool"]), st.sampled_from(["x", "007"]), min_size=1
+            ),
             "tolerations": st.just([{"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}]),
             "pricePerHour": st.just(Plain("0.35")),
         }
@@ -158,7 +120,12 @@ def _environment(draw: st.DrawFn, mode: str, namespace: Data) -> Data:
             {
                 "prometheus": st.just(prometheus),
                 "quota": optional(
-                    {"cpu": st.just(Plain("64")), "memory": st.just("1Ti"), "gpu": st.just(8), "storage": st.just("5000Gi")}
+                    {
+                        "cpu": st.just(Plain("64")),
+                        "memory": st.just("1Ti"),
+                        "gpu": st.just(8),
+                        "storage": st.just("5000Gi"),
+                    }
                 ),
                 "images": st.just({"pullSecrets": ["registry"]}),
                 "serviceAccounts": st.fixed_dictionaries({"annotations": account}),
@@ -199,7 +166,9 @@ def _step(draw: st.DrawFn, earlier: list[str]) -> Data:
     """Draw a step that needs any of the earlier ones."""
     kind = draw(st.sampled_from(["job", "pytorch"]))
     found: Data = {"kind": kind, "image": draw(st.sampled_from(["python:3.12-slim", "ghcr.io/acme/train:1.0"]))}
-    found |= draw(st.sampled_from([{}, {"script": "/opt/train.py"}, {"command": ["torchrun", "/opt/no", Plain("1e3")]}]))
+    found |= draw(
+        st.sampled_from([{}, {"script": "/opt/train.py"}, {"command": ["torchrun", "/opt/no", Plain("1e3")]}])
+    )
     mounts: Data = {"data": draw(st.sampled_from(["/data", {"path": "/data", "readOnly": True}])), "outside": "/mnt/x"}
     if kind == "job":
         mounts["scratch"] = "/scratch"
@@ -236,7 +205,9 @@ def _service(draw: st.DrawFn, knative: bool | None) -> Data:
     """Draw a service; `knative` is None where environments differ, so that only fixed numbers fit."""
     model = {
         "format": draw(st.sampled_from(["onnx", "sklearn", "pytorch", "tensorrt", "huggingface"])),
-        "uri": draw(st.sampled_from(["s3://b/m", "gs://b/m", "hf://org/m", "pvc://data/m", "oci://r/m:1", "https://h/m"])),
+        "uri": draw(
+            st.sampled_from(["s3://b/m", "gs://b/m", "hf://org/m", "pvc://data/m", "oci://r/m:1", "https://h/m"])
+        ),
         **draw(optional({"version": plain_text, "runtime": st.just("kserve-tritonserver"), "protocol": st.just("v2")})),
     }
     replicas: st.SearchStrategy[Any] = st.integers(1, 3) | st.just({"min": 1, "max": 4})
@@ -304,7 +275,9 @@ def _project(draw: st.DrawFn, index: int, modes: dict[str, str]) -> Data:
         "steps": steps,
         "services": services,
     }
-    overrides = {name: _override(draw, project, mode == "Knative") for name, mode in modes.items() if draw(st.booleans())}
+    overrides = {
+        name: _override(draw, project, mode == "Knative") for name, mode in modes.items() if draw(st.booleans())
+    }
     return project | {"environments": overrides}
 
 
@@ -314,42 +287,15 @@ def roots(draw: st.DrawFn) -> Root:
     names = draw(st.lists(st.sampled_from(["dev", "prod", "prod-eu"]), min_size=1, max_size=3, unique=True))
     modes = {name: draw(st.sampled_from(["Standard", "Knative"])) for name in names}
     managed = draw(st.booleans())
-    pattern = draw(st.sampled_from(["{project}-{environment}", "ml-{project}-{environment}"] if managed else ["ml-{environment}"]))
+    pattern = draw(
+        st.sampled_from(["{project}-{environment}", "ml-{project}-{environment}"] if managed else ["ml-{environment}"])
+    )
     shared = draw(_shared_fields())
     own = {name: draw(_environment(mode, {"pattern": pattern, "manage": managed})) for name, mode in modes.items()}
     moved = draw(st.none() | st.sets(st.sampled_from(sorted(shared)), min_size=1))
     environments = {
-        name: fields | {key: value for key, value in shared.items() if key not in (moved or ())} for name, fields in own.items()
+        name: fields | {key: value for key, value in shared.items() if key not in (moved or ())}
+        for name, fields in own.items()
     }
     projects = [draw(_project(index, modes)) for index in range(draw(st.integers(1, 2)))]
     return Root(environments, {key: shared[key] for key in sorted(moved)} if moved else None, projects)
-
-
-Edit = Callable[[Data], None]
-
-
-def _set(name: str, value: object) -> Edit:
-    return lambda step: step.__setitem__(name, value)
-
-
-UNHASHED_EDITS: dict[str, Edit] = {
-    "retries": _set("retries", 7),
-    "deadline": _set("deadline", "11h"),
-    "egress": _set("egress", ["mlflow"]),
-    "key order": lambda step: [step.__setitem__(key, step.pop(key)) for key in sorted(step, reverse=True)][0],
-    "mounts order": lambda step: step.__setitem__("mounts", dict(reversed(step["mounts"].items()))),
-}
-HASHED_EDITS: dict[str, Edit] = {
-    "image": _set("image", "other:2"),
-    "args list": _set("args", ["--changed"]),
-    "args map": _set("args", {"changed": "x"}),
-    "env": lambda step: step.__setitem__("env", {**step.get("env", {}), "CHANGED": "1"}),
-    "env secret": lambda step: step.__setitem__("env", {**step.get("env", {}), "CHANGED": {"secret": "hub", "key": "token"}}),
-    "cpu": lambda step: step.__setitem__("resources", step["resources"] | {"cpu": "17"}),
-    "memory": lambda step: step.__setitem__("resources", step["resources"] | {"memory": "170Gi"}),
-    "shared memory": lambda step: step.__setitem__("resources", step["resources"] | {"sharedMemory": "17Mi"}),
-    "extended": lambda step: step.__setitem__("resources", step["resources"] | {"rdma/ib": 17}),
-    "gpu": _set("gpu", Plain("t4:3")),
-    "mounts": lambda step: step.__setitem__("mounts", {"outside": "/changed"}),
-    "read only": lambda step: step.__setitem__("mounts", {"outside": {"path": "/mnt/x", "readOnly": True}}),
-}

@@ -101,7 +101,9 @@ def mlspec(root: Path, *arguments: str) -> Result:
 
 def snapshot(folder: Path) -> dict[str, bytes]:
     """Return every file below a folder."""
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+    }
 
 
 def objects(root: Path, environment: str = "dev") -> list[dict[str, Any]]:

@@ -28,7 +28,9 @@ _CONCERNS = {
 
 
 def _cases(folder: str) -> list[str]:
-    return sorted(path.parent.relative_to(_HERE / folder).as_posix() for path in (_HERE / folder).glob("*/*/mlproject.yaml"))
+    return sorted(
+        path.parent.relative_to(_HERE / folder).as_posix() for path in (_HERE / folder).glob("*/*/mlproject.yaml")
+    )
 
 
 @pytest.mark.parametrize("case", _cases("kinds"))

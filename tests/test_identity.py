@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ def test_order_depths_and_circle_agree(needs: dict[str, list[str]]) -> None:
     if circle:
         assert circle[0] == circle[-1]
         assert len(set(circle)) == len(circle) - 1
-        assert all(after in needs[before] for before, after in zip(circle, circle[1:], strict=False))
+        assert all(after in needs[before] for before, after in pairwise(circle))
 
 
 @given(graphs, st.randoms())

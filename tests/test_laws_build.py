@@ -96,7 +96,10 @@ def test_only_additions_are_guarded_by_the_name(tmp_path: Path) -> None:
     annotated = ENVIRONMENT + "images: {pullSecrets: [registry]}\n"
     root = make_root(tmp_path, "steps: {a: {kind: job, image: i}}\n", {"common": ENVIRONMENT, "dev": annotated})
     assert mlspec(root, "generate").code == 0
-    [patch] = yamltext.load_all((root / "generated/demo/overlays/dev/foundation/kustomization.yaml").read_text())[0]["patches"]
-    assert patch["patch"] == (
-        "- op: test\n  path: /metadata/name\n  value: a\n- op: add\n  path: /imagePullSecrets\n  value:\n  - name: registry\n"
-    )
+    [patch] = yamltext.load_all((root / "generated/demo/overlays/dev/foundation/kustomization.yaml").read_text())[0][
+        "patches"
+    ]
+    assert yamltext.load_all(patch["patch"])[0] == [
+        {"op": "test", "path": "/metadata/name", "value": "a"},
+        {"op": "add", "path": "/imagePullSecrets", "value": [{"name": "registry"}]},
+    ]

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from mlspec import yamltext
 from mlspec.files import lock
 from mlspec.k8s.resource import Body
+from tests.edits import HASHED_EDITS, UNHASHED_EDITS, Edit
 from tests.samples import compiled, run_names
-from tests.strategies import HASHED_EDITS, UNHASHED_EDITS, Data, Edit, Root, roots
+from tests.strategies import Data, Root, roots
 from tests.support import ENVIRONMENT, make_root, mlspec, snapshot
 
 Key = tuple[str, str, str]
@@ -57,19 +58,21 @@ def _as_written(step: Data) -> str:
     return json.dumps(step, sort_keys=True)
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(edits(HASHED_EDITS))
 def test_a_hashed_edit_renames_the_step_and_its_dependants_alone(drawn: tuple[Root, Root, int, str, str]) -> None:
     root, edited, index, step, _ = drawn
     project = root.projects[index]
     before, after = run_names(compiled(root)), run_names(compiled(edited))
     same = _as_written(project["steps"][step]) == _as_written(edited.projects[index]["steps"][step])
-    expected = set() if same else {key for key in before if key[0] == project["name"] and key[2] in dependants(project, step)}
+    expected = (
+        set() if same else {key for key in before if key[0] == project["name"] and key[2] in dependants(project, step)}
+    )
     assert changed(before, after) == expected
     assert len(set(after.values())) == len(after), "an environment's name is part of a run's"
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(edits(UNHASHED_EDITS))
 def test_an_unhashed_edit_renames_nothing(drawn: tuple[Root, Root, int, str, str]) -> None:
     root, edited, _, _, _ = drawn
@@ -77,7 +80,7 @@ def test_an_unhashed_edit_renames_nothing(drawn: tuple[Root, Root, int, str, str
     assert changed(run_names(compiled(root)), run_names(compiled(edited))) == set()
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(with_steps, roots(), st.data())
 def test_environment_files_and_other_projects_rename_nothing(root: Root, other: Root, data: st.DataObject) -> None:
     before = run_names(compiled(root))
@@ -97,7 +100,9 @@ def test_environment_files_and_other_projects_rename_nothing(root: Root, other: 
     assert changed(before, run_names(compiled(edited))) == set()
 
 
-@pytest.mark.parametrize("edit", ["cleanPodPolicy: All", "retries: 0", "deadline: 1h", "egress: [s3]", "env: {}", "args: []"])
+@pytest.mark.parametrize(
+    "edit", ["cleanPodPolicy: All", "retries: 0", "deadline: 1h", "egress: [s3]", "env: {}", "args: []"]
+)
 def test_what_does_not_compute_has_no_name(edit: str, tmp_path: Path) -> None:
     head = "steps: {a: {kind: pytorch, image: i"
     before = _runs(make_root(tmp_path / "a", head + "}}\n"))
@@ -106,7 +111,16 @@ def test_what_does_not_compute_has_no_name(edit: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "edit",
-    ["nodes: 2", "processes: 2", "script: /opt/x.py", "command: [x]", "command: [x, y]", "gpu: 1", "gpu: t4:1", "gpu: 0"],
+    [
+        "nodes: 2",
+        "processes: 2",
+        "script: /opt/x.py",
+        "command: [x]",
+        "command: [x, y]",
+        "gpu: 1",
+        "gpu: t4:1",
+        "gpu: 0",
+    ],
 )
 def test_what_computes_has_a_name(edit: str, tmp_path: Path) -> None:
     head = "steps: {a: {kind: pytorch, image: i"
@@ -132,7 +146,9 @@ def _listed(root: Path) -> list[str]:
 
 
 def _superseded(root: Path) -> list[str]:
-    return [path.rsplit("/", 1)[-1] for path in json.loads((root / "generated/demo/mlspec.lock").read_text())["superseded"]]
+    return [
+        path.rsplit("/", 1)[-1] for path in json.loads((root / "generated/demo/mlspec.lock").read_text())["superseded"]
+    ]
 
 
 def _files(root: Path) -> dict[str, bytes]:

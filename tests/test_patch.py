@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -79,7 +80,7 @@ def test_every_change_is_guarded(old: Body, new: Body) -> None:
     operations = patch.diff(old, new)
     assume(operations)
     assert any(operation["op"] == "test" for operation in operations), "one guard stops the whole patch"
-    for before, operation in zip(operations, operations[1:], strict=False):
+    for before, operation in pairwise(operations):
         if operation["op"] in ("replace", "remove"):
             assert (before["op"], before["path"]) == ("test", operation["path"])
     assert all(operation["op"] in ("test", "add", "remove", "replace") for operation in operations)

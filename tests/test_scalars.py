@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
 from mlspec.model import scalars
@@ -26,7 +28,7 @@ def _help(parse: Callable[[object], object], written: object) -> str:
     return str(context["help"])
 
 
-# What resource.Quantity.String() of apimachinery gives back for what was parsed.
+# The text that resource.Quantity of apimachinery prints; exponents are written as suffixes, which mean the same.
 @pytest.mark.parametrize(
     ("written", "canonical"),
     [
@@ -266,6 +268,35 @@ def test_booleans(written: str, value: bool) -> None:
 )
 def test_booleans_refused(written: object, help: str) -> None:
     assert _help(scalars.boolean, written) == help
+
+
+def _accepts(kind: Any, written: str) -> bool:
+    try:
+        TypeAdapter(kind).validate_python(written)
+    except ValidationError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("kind", "accepted", "refused"),
+    [
+        (scalars.Name, ["a", "a-b", "a1", "a" * 63], ["", "A", "1a", "a-", "-a", "a.b", "a_b", "ä", "a\n", "a" * 64]),
+        (scalars.StepName, ["a" * 24], ["a" * 25]),
+        (scalars.ObjectName, ["a", "1a", "a.b-c", "a" * 253], ["", "A", "a.", ".a", "a..b", "a-", "a_b", "a" * 254]),
+        (scalars.DataKey, ["a", "A_b-c.d", "..x", "a" * 253], ["", ".", "..", "a/b", "a b", "a" * 254]),
+        (scalars.VariableName, ["a", "_A1"], ["", "1a", "a-b", "a.b", "a b"]),
+        (scalars.Version, ["1.34", "0.16.2"], ["1", "v1.34", "1.34.", "1.34-rc1", ""]),
+        (
+            scalars.ResourceName,
+            ["rdma/ib", "nvidia.com/mig-1g.5gb", "a/b"],
+            ["cpu", "/x", "a/", "requests.a/b", "A/b", "a/b/c", f"a/{'b' * 64}"],
+        ),
+    ],
+)
+def test_names(kind: object, accepted: list[str], refused: list[str]) -> None:
+    assert [written for written in accepted if not _accepts(kind, written)] == []
+    assert [written for written in refused if _accepts(kind, written)] == []
 
 
 @pytest.mark.parametrize("written", [None, {}, [], 1, True])

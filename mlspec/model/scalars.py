@@ -246,6 +246,25 @@ PortNumber = Annotated[int, BeforeValidator(integer(1, 65535)), _schema(type="in
 Name = Annotated[
     str, BeforeValidator(_name(names.LABEL_LIMIT)), _schema(type="string", pattern=f"^{names.NAME}$", maxLength=63)
 ]
+ObjectName = Annotated[
+    str,
+    BeforeValidator(
+        matching(
+            r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*",
+            "a name of a Kubernetes object",
+            "lower-case letters, digits, `-` and `.`",
+        )
+    ),
+    _schema(type="string", pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", maxLength=253),
+]
+"""The name of something that exists already, and so follows Kubernetes' rules instead of ours."""
+DataKey = Annotated[
+    str,
+    BeforeValidator(
+        matching(r"(?!\.\.?\Z)[-._A-Za-z0-9]{1,253}", "a key of a Secret", "letters, digits, `-`, `_` and `.`")
+    ),
+    _TEXT_SCHEMA,
+]
 StepName = Annotated[
     str,
     BeforeValidator(_name(names.STEP_LIMIT)),
@@ -272,7 +291,7 @@ ResourceName = Annotated[
     str,
     BeforeValidator(
         matching(
-            r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?",
+            r"(?!requests\.)(?=[^/]{1,244}/.{1,63}\Z)[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?",
             "a resource name",
             "write `vendor/resource`",
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from mlspec.model.base import SpecModel, refused
+from mlspec.model.base import SpecModel, refused, refused_inside
 from mlspec.model.scalars import Natural, Positive, integer
+
+_ONE: Final = "a target has exactly one of cpu, memory, concurrency, rps"
 
 
 class Target(SpecModel):
@@ -22,10 +24,20 @@ class Target(SpecModel):
     concurrency: Positive | None = Field(None, description="Requests at the same time, a replica (Knative mode).")
     rps: Positive | None = Field(None, description="Requests a second, a replica (Knative mode).")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _at_most_one(cls, value: Any) -> Any:
+        """Point at the last one: where an override added it, that is the line to mend."""
+        metrics = [key for key in value if key in cls.model_fields] if isinstance(value, dict) else []
+        if len(metrics) > 1:
+            help = f"keep one; an override takes the other away with `{metrics[0]}: null`"
+            raise refused_inside([((metrics[-1], "[key]"), refused(_ONE, help))])
+        return value
+
     @model_validator(mode="after")
     def _one(self) -> Target:
-        if len(self.model_fields_set) != 1:
-            raise refused("a target has exactly one of cpu, memory, concurrency, rps")
+        if not self.model_fields_set:
+            raise refused(_ONE)
         return self
 
     @property

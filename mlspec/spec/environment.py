@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field, create_model, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, create_model, model_validator
 
 from mlspec.all_kinds import OPERATORS
 from mlspec.model.base import SpecModel, refused
@@ -18,6 +18,7 @@ from mlspec.model.scalars import (
     Memory,
     Name,
     Natural,
+    ObjectName,
     Pattern,
     PortNumber,
     Positive,
@@ -97,8 +98,8 @@ class GpuType(SpecModel):
     per_node: Positive | None = Field(None, description="GPUs of the largest node; more are refused.")
     node_selector: LabelMap = Field({}, description="Labels of its nodes.")
     tolerations: tuple[Toleration, ...] = Field((), description="Taints of its nodes.")
-    price_per_hour: Annotated[str, BeforeValidator(_money)] | None = Field(
-        None, description="Price of one GPU an hour."
+    price_per_hour: Annotated[str, BeforeValidator(_money), WithJsonSchema({"type": ["string", "number"]})] | None = (
+        Field(None, description="Price of one GPU an hour.")
     )
 
 
@@ -120,7 +121,7 @@ class Defaults(SpecModel):
 class Images(SpecModel):
     """Rules about images."""
 
-    pull_secrets: tuple[Name, ...] = Field((), description="imagePullSecrets of every ServiceAccount.")
+    pull_secrets: tuple[ObjectName, ...] = Field((), description="imagePullSecrets of every ServiceAccount.")
 
 
 class ServiceAccounts(SpecModel):
@@ -143,7 +144,7 @@ class Destination(SpecModel):
     namespace: Name | None = Field(None, description="Namespace of the pods, instead of networks.")
     pod_labels: LabelMap = Field({}, description="Labels of the pods.")
     ports: tuple[PortNumber, ...] = Field((443,), description="TCP ports.", min_length=1)
-    secret: Name | None = Field(None, description="Secret with storage credentials for KServe.")
+    secret: ObjectName | None = Field(None, description="Secret with storage credentials for KServe.")
 
     @model_validator(mode="after")
     def _one_form(self) -> Destination:
@@ -218,7 +219,7 @@ class EnvironmentFields(SpecModel):
     cluster: Cluster = Cluster()
     namespace: NamespaceRules = NamespaceRules()
     prometheus: Prometheus | None = Field(None, description="Default: no monitors.")
-    storage: dict[Name, StorageClass] = Field({}, description="StorageClasses, in order of preference.")
+    storage: dict[ObjectName, StorageClass] = Field({}, description="StorageClasses, in order of preference.")
     gpus: dict[Name, GpuType] = Field({}, description="The catalogue of GPU types.")
     placement: Placement = Placement()
     defaults: Defaults = Defaults()

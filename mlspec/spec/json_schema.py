@@ -72,6 +72,11 @@ def _walk(node: Any, *, table: bool = False) -> Any:
         found = {**(options[0] if len(options) == 1 else {"anyOf": options}), **found}
     if "const" in found:
         found.pop("type", None)
+    if "properties" not in found and len(found.get("patternProperties", ())) == 1:
+        # A pattern alone would let any other name pass; a name that does not fit is an error.
+        ((pattern, value),) = found.pop("patternProperties").items()
+        found["propertyNames"] = {"pattern": pattern, **found.get("propertyNames", {})}
+        found["additionalProperties"] = value
     return found
 
 

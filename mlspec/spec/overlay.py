@@ -71,7 +71,7 @@ def _changed_kinds(base: Mapping, override: Mapping, environment: str) -> Iterat
             if not isinstance(old, Mapping) or not isinstance(entry.value, Mapping):
                 continue
             was, now = old.get("kind"), entry.value.get("kind")
-            if isinstance(was, Scalar) and isinstance(now, Scalar) and was.text != now.text:
+            if isinstance(was, Scalar) and isinstance(now, Scalar) and not now.is_null and was.text != now.text:
                 message = f"the kind of `{name}` cannot change from {was.text} to {now.text} in {environment}"
                 path = f"environments.{environment}.{section}.{name}.kind"
                 yield Diagnostic("MLS219", message, now.span, path, "use two steps, each in its environments")

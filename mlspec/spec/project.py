@@ -9,7 +9,7 @@ from pydantic import Field
 from mlspec.all_kinds import SERVICE_KINDS, STEP_KINDS
 from mlspec.kind_base import ServiceSpec, StepSpec
 from mlspec.model.base import SpecModel
-from mlspec.model.scalars import Duration, Memory, Name, StepName, Text
+from mlspec.model.scalars import DataKey, Duration, Memory, Name, ObjectName, StepName, Text
 from mlspec.spec.environment import Access
 
 if TYPE_CHECKING:
@@ -31,18 +31,18 @@ class Volume(SpecModel):
 
     size: Memory | None = Field(None, description="Size; required unless `claim`. May grow.")
     access: Access = Field("ReadWriteOnce", description="ReadWriteOnce is one node.")
-    storage_class: Name | None = Field(
+    storage_class: ObjectName | None = Field(
         None,
         alias="class",
         description="A class of the environment's `storage`. Default: its first that offers `access`.",
     )
-    claim: Name | None = Field(None, description="An existing claim, instead of size and class.")
+    claim: ObjectName | None = Field(None, description="An existing claim, instead of size and class.")
 
 
 class Secret(SpecModel):
     """A Secret that exists in the namespace."""
 
-    keys: tuple[Text, ...] = Field(description="Its keys; references are checked.", min_length=1)
+    keys: tuple[DataKey, ...] = Field(description="Its keys; references are checked.", min_length=1)
 
 
 class Monitoring(SpecModel):
