@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from mlspec.ir import Facts, Gvk, PlannedWorkload, Port, Target
 from mlspec.k8s import pod
 from mlspec.k8s.resource import Body
-from mlspec.model.base import SpecModel, refused
+from mlspec.model.base import SpecModel, refused, refused_inside
 from mlspec.model.blocks import Arguments, Command, Env, GpuField, Mounts, Names, Resources
 from mlspec.model.operators import Operator
 from mlspec.model.scalars import Duration, ImageReference, Natural, StepName, absolute_path, seconds, text
@@ -65,7 +65,8 @@ class StepSpec(WorkloadSpec):
     @model_validator(mode="after")
     def _one_program(self) -> StepSpec:
         if self.command is not None and self.script is not None:
-            raise refused("`command` and `script` exclude each other", "keep one of the two")
+            error = refused("`script` beside `command`", "keep one of the two")
+            raise refused_inside([(("script", "[key]"), error)])
         return self
 
 
@@ -79,12 +80,16 @@ class ServiceSpec(WorkloadSpec):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a kind has against its spec; `path` is relative to the step or service."""
+    """What a kind has against its spec; paths are relative to the step or service.
+
+    Where two fields disagree, `other` is the second; the one that was written last is pointed at.
+    """
 
     code: str
     message: str
     path: tuple[str, ...] = ()
     help: str = ""
+    other: tuple[str, ...] = ()
 
 
 class Kind(Protocol):

@@ -100,17 +100,16 @@ def _plan(workspace: Workspace, project: LoadedProject, only: Sequence[str]) -> 
     compiled = Compiled(project)
     for name, variant in project.variants.items():
         environment = workspace.environments[name]
-        plan, diagnostics = build_plan(variant, environment)
-        if only and name not in only:
-            diagnostics = []
-        compiled.diagnostics += diagnostics
+        plan, diagnostics = build_plan(variant, environment, project.base)
+        chosen = not only or name in only
+        compiled.diagnostics += diagnostics if chosen else ()
         compiled.plans[name] = plan
         if has_errors(diagnostics) or variant.repaired is not None or environment.damaged:
             continue
         resources = emit(plan)
         compiled.resources[name] = resources
         compiled.argocd[name] = emit_argocd(plan, resources)
-        compiled.diagnostics += _judge(compiled, name, environment)
+        compiled.diagnostics += _judge(compiled, name, environment) if chosen else ()
     return compiled
 
 
@@ -151,16 +150,22 @@ def _conflicts(compilation: Compilation) -> Iterator[Diagnostic]:
                 yield Diagnostic("MLS221", message, compiled.span(name, ("name",)), "name", help, related=related)
             if target.manage_namespace:
                 continue
-            for resource in compiled.resources.get(name, ()):
-                if resource.body["kind"] in CLUSTER_SCOPED:
-                    continue
-                other = objects.setdefault((target.server, target.namespace or "", resource.key), compiled)
-                if other is not compiled:
-                    message = (
-                        f"{resource.key} in namespace `{target.namespace}` is project {other.project.name}'s already"
-                    )
-                    span = compiled.span(name, resource.origin)
-                    yield Diagnostic("MLS222", message, span, ".".join(resource.origin), "rename one of them")
+            yield from _same_objects(compiled, name, objects)
+
+
+def _same_objects(compiled: Compiled, name: str, objects: dict[tuple[str, str, Key], Compiled]) -> Iterator[Diagnostic]:
+    """Yield each field that causes an object which another project has already; one finding a field."""
+    target = compiled.plans[name].target
+    said = set()
+    for resource in compiled.resources.get(name, ()):
+        if resource.body["kind"] in CLUSTER_SCOPED:
+            continue
+        other = objects.setdefault((target.server, target.namespace or "", resource.key), compiled)
+        if other is not compiled and resource.origin not in said:
+            said.add(resource.origin)
+            message = f"{resource.key} in namespace `{target.namespace}` is project {other.project.name}'s already"
+            span = compiled.span(name, resource.origin)
+            yield Diagnostic("MLS222", message, span, ".".join(resource.origin), "rename one of them")
 
 
 def _lay_out(workspace: Workspace, compiled: Compiled, generated: Path) -> list[Diagnostic]:

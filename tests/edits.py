@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.flow import Plain
-from tests.strategies import Data
+from tests.flow import Data, Plain
 
 Edit = Callable[[Data], None]
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+Data = dict[str, Any]
 _HIDDEN = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
 PLAIN_TEXT = ("1e-4", "08", "no", "0o17", "1:30", "y", "0x1F", "1_000", "25921e05", "2026-11-30", "+.1", ".5e3", "=")
 NASTY_TEXT = (

@@ -8,10 +8,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.flow import Plain, nasty_text, optional, plain_text, to_yaml
+from tests.flow import Data, Plain, nasty_text, optional, plain_text, to_yaml
 from tests.support import write_tree
 
-Data = dict[str, Any]
 _DESTINATIONS: Data = {
     "s3": {"cidrs": ["10.0.0.0/8"]},
     "gs": {"cidrs": ["0.0.0.0/0"], "ports": [443, 8443]},

@@ -6,7 +6,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,14 @@ from mlspec.pipeline import compile_workspace
 from mlspec.spec.load import load
 from tests.samples import sample
 from tests.strategies import Root, roots
-from tests.support import ENVIRONMENT, REPOSITORY, make_root, mlspec, snapshot
+from tests.support import ENVIRONMENT, REPOSITORY, make_root, mlspec, snapshot, write_tree
 
 _PROJECT = """\
 volumes: {data: {size: 10Gi, access: ReadWriteMany}, scratch: {size: 1Gi}}
 secrets: {hub: {keys: [token]}}
 steps:
   prepare: {kind: job, image: "python:3.12-slim", mounts: {scratch: /s, data: /d}, env: {B: b}}
-  clean: {kind: job, image: "python:3.12-slim", args: {z: 1, a: 2}, egress: [s3], env: {Z: z, A: {secret: hub, key: token}}}
+  clean: {kind: job, image: "python:3.12-slim", args: {z: 1, a: 2}, egress: [s3], env: {A: {secret: hub, key: token}}}
   train: {kind: pytorch, image: "i:1", needs: [prepare, clean], nodes: 4, gpu: 1, resources: {rdma/ib: 1, a.com/x: 2}}
 services:
   serve: {kind: kserve, model: {format: onnx, uri: "s3://b/m"}}
@@ -75,8 +76,8 @@ def test_no_path_no_date_no_version(tmp_path: Path) -> None:
         assert package.__version__ not in re.sub(r"sha256:[0-9a-f]+|v?\d+\.\d+\.\d+\.\d+(/\d+)?", "", text), name
 
 
-@pytest.fixture
-def reversed_listings(monkeypatch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def listed_backwards(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """List every folder backwards."""
     real_list, real_scan = os.listdir, os.scandir
 
@@ -98,34 +99,34 @@ def reversed_listings(monkeypatch: pytest.MonkeyPatch) -> None:
 
         def close(self) -> None: ...
 
-    listed: Callable[..., list[str]] = lambda path=".": sorted(real_list(path), reverse=True)  # noqa: E731
-    monkeypatch.setattr(os, "listdir", listed)
-    monkeypatch.setattr(os, "scandir", Backwards)
+    def listed(path: Any = ".") -> list[str]:
+        return sorted(real_list(path), reverse=True)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "listdir", listed)
+        patched.setattr(os, "scandir", Backwards)
+        yield
 
 
-def test_the_order_of_listings_does_not_show(
-    reversed_listings: None, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_the_order_of_listings_does_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Several files: projects in folders, and runs that were superseded before."""
+    head = "apiVersion: mlspec.dev/v1alpha1\nkind: Project\nowner: t\nname: "
+    texts = {name: f"{head}{name}\n{_PROJECT}" for name in "cab"}
     root = make_root(tmp_path, None, _ENVIRONMENTS)
-    texts = {
-        name: f"apiVersion: mlspec.dev/v1alpha1\nkind: Project\nname: {name}\nowner: t\n{_PROJECT}" for name in "cab"
-    }
-    for name, text in texts.items():
-        (root / name).mkdir()
-        (root / name / "mlproject.yaml").write_text(text)
-    assert mlspec(root, "generate").code == 0
-    for name, text in texts.items():
-        (root / name / "mlproject.yaml").write_text(text.replace("slim", "alpine"))
-    assert mlspec(root, "generate").code == 0
+
+    def generate(tag: str) -> None:
+        for name, text in texts.items():
+            write_tree(root, {f"{name}/mlproject.yaml": text.replace("slim", tag)})
+        assert mlspec(root, "generate").code == 0
+
+    with listed_backwards(monkeypatch):
+        generate("slim")
+        generate("alpine")
     backwards = snapshot(root / "generated")
-    request.getfixturevalue("monkeypatch").undo()
     assert mlspec(root, "generate", "--check").code == 0
     (root / "generated").rename(root / "before")
-    for tag in ("slim", "alpine"):
-        for name, text in texts.items():
-            (root / name / "mlproject.yaml").write_text(text.replace("slim", tag))
-        assert mlspec(root, "generate").code == 0
+    generate("slim")
+    generate("alpine")
     assert snapshot(root / "generated") == backwards
 
 

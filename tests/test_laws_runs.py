@@ -15,8 +15,9 @@ from mlspec import yamltext
 from mlspec.files import lock
 from mlspec.k8s.resource import Body
 from tests.edits import HASHED_EDITS, UNHASHED_EDITS, Edit
+from tests.flow import Data
 from tests.samples import compiled, run_names
-from tests.strategies import Data, Root, roots
+from tests.strategies import Root, roots
 from tests.support import ENVIRONMENT, make_root, mlspec, snapshot
 
 Key = tuple[str, str, str]

@@ -10,8 +10,9 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pytest
 
@@ -32,11 +33,8 @@ _AFTER: dict[str, str | bytes] = {
     "a/mlproject.yaml": _HEAD + "name: a\nsteps: {s: {kind: job, image: 'i:2'}}\n",
     "c/mlproject.yaml": _HEAD + "name: c\nsteps: {t: {kind: job, image: 'i:1'}}\n",
 }
-_LATER: dict[str, str | bytes] = {
-    **_AFTER,
-    "a/mlproject.yaml": _HEAD + "name: a\nsteps: {s: {kind: job, image: 'i:3'}}\n",
-}
-del _LATER["c/mlproject.yaml"]
+_LATER = {name: content for name, content in _AFTER.items() if name != "c/mlproject.yaml"}
+_LATER["a/mlproject.yaml"] = _HEAD + "name: a\nsteps: {s: {kind: job, image: 'i:3'}}\n"
 
 
 def become(root: Path, files: dict[str, str | bytes]) -> Path:
@@ -203,16 +201,29 @@ def test_where_nothing_can_be_removed_it_says_so(states: dict[str, Path], tmp_pa
     assert "internal error" not in result.output
 
 
-def _start(root: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "mlspec", "generate", "--root", str(root)]
-    return subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+@pytest.fixture
+def start() -> Iterator[Callable[[Path], subprocess.Popen[str]]]:
+    """Return what starts a generate in a process of its own; none outlives the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def generate(root: Path) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "mlspec", "generate", "--root", str(root)]
+        started.append(
+            subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        )
+        return started[-1]
+
+    yield generate
+    for process in started:
+        process.kill()
+        process.communicate()
 
 
-def test_a_second_run_waits_for_the_first(tmp_path: Path) -> None:
+def test_a_second_run_waits_for_the_first(start: Callable[[Path], subprocess.Popen[str]], tmp_path: Path) -> None:
     root = make_root(tmp_path, "steps: {a: {kind: job, image: i}}\n")
     handle = os.open(root / "environments", os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
-    process = _start(root)
+    process = start(root)
     assert process.stderr is not None
     assert process.stderr.readline() == "another mlspec is at work in this root; waiting\n"
     assert not (root / "generated").exists()
@@ -236,10 +247,11 @@ def test_a_check_waits_for_a_writer_but_not_for_another_check(tmp_path: Path) ->
     assert "waiting" not in checked.stderr
 
 
-def test_two_runs_at_once_never_mix(states: dict[str, Path], tmp_path: Path) -> None:
+def test_runs_at_once_never_mix(
+    start: Callable[[Path], subprocess.Popen[str]], states: dict[str, Path], tmp_path: Path
+) -> None:
     root = become(Path(shutil.copytree(states["before"], tmp_path / "root")), _AFTER)
-    processes: list[Any] = [_start(root) for _ in range(3)]
-    for process in processes:
+    for process in [start(root), start(root), start(root)]:
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 0, errors
     assert generated(root) == generated(states["after"])

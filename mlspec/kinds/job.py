@@ -38,7 +38,7 @@ def facts(workload: PlannedWorkload, target: Target) -> Facts:  # the contract's
             "batch.kubernetes.io/job-name": workload.object_name,
             "job-name": workload.object_name,
         },
-        derived=(Derived("pod", (workload.object_name, "-xxxxx")),),
+        derived=(Derived("the pod", (workload.object_name, "-xxxxx")),),
         children=(("", "Pod"),),
     )
 

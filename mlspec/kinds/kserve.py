@@ -151,7 +151,7 @@ def facts(workload: PlannedWorkload, target: Target) -> Facts:
         claims=(Reference(rest.split("/", 1)[0], ("model", "uri")),) if scheme == "pvc" else (),
         destinations=(Reference(scheme, ("model", "uri")),) if scheme in ("s3", "gs", "hf", "https") else (),
         # The host label of the default domain template, `<name>-predictor-<namespace>`; KServe fails beyond 63.
-        derived=(Derived("host", (name, "-predictor", *(("-", namespace) if namespace else ()))),),
+        derived=(Derived("the host", (name, "-predictor", *(("-", namespace) if namespace else ()))),),
         children=tuple(children),
     )
 
@@ -161,7 +161,8 @@ def check(workload: PlannedWorkload, target: Target) -> Iterable[Finding]:
     spec = spec_of(workload, KServeSpec)
     replicas, knative = spec.replicas, _knative(target)
     if replicas.max is not None and replicas.max < replicas.min:
-        yield Finding("MLS220", f"max {replicas.max} is less than min {replicas.min}", ("replicas", "max"), "swap them")
+        message = f"max {replicas.max} is less than min {replicas.min}"
+        yield Finding("MLS220", message, ("replicas", "max"), "raise `max`, or lower `min`", ("replicas", "min"))
     if _installed(target) is None:
         return
     if replicas.min == 0 and not knative:

@@ -59,7 +59,7 @@ def facts(workload: PlannedWorkload, target: Target) -> Facts:  # the contract's
     spec = spec_of(workload, PyTorchSpec)
     name = workload.object_name
     last = (
-        (Derived("pod and Service of the last worker", (name, "-worker-", str(spec.nodes - 2))),)
+        (Derived("the pod and Service of the last worker", (name, "-worker-", str(spec.nodes - 2))),)
         if spec.nodes > 1
         else ()
     )
@@ -74,7 +74,7 @@ def facts(workload: PlannedWorkload, target: Target) -> Facts:  # the contract's
         },
         # NCCL and gloo connect on random ports, so the pods of one job reach each other on all of them.
         talks_to_itself=spec.nodes > 1,
-        derived=(Derived("pod and Service of the master", (name, "-master-0")), *last),
+        derived=(Derived("the pod and Service of the master", (name, "-master-0")), *last),
         children=(("", "Pod"), ("", "Service")),
     )
 

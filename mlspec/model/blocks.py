@@ -32,6 +32,7 @@ from mlspec.model.scalars import (
     Cpu,
     Memory,
     Name,
+    ObjectName,
     Positive,
     ResourceName,
     Text,
@@ -143,7 +144,7 @@ GpuField = Annotated[
 class SecretKey(SpecModel):
     """One key of a Secret that `secrets` declares."""
 
-    secret: Name = Field(description="A name in `secrets`.")
+    secret: ObjectName = Field(description="A name in `secrets`.")
     key: Text = Field(description="One of its keys.")
 
 

@@ -19,7 +19,11 @@ def gpu_type(gpu: Gpu | None, environment: EnvironmentFields, scope: Scope, path
     name = gpu.type or environment.defaults.gpu or only
     found = catalogue.get(name) if name is not None else None
     where = f"environments/{scope.environment_name}.yaml"
-    if found is None and name is not None:
+    if found is None and gpu.type is None and environment.defaults.gpu is not None:
+        help = suggestion(environment.defaults.gpu, catalogue, "types there") or "add it to `gpus`"
+        message = f"there is no GPU type `{environment.defaults.gpu}`"
+        scope.report_environment("MLS205", message, ("defaults", "gpu"), help)
+    elif found is None and name is not None:
         help = suggestion(name, catalogue, "types there") or f"add it to `gpus` in {where}"
         scope.report("MLS205", f"{scope.place} has no GPU type `{name}`", path, help)
     elif found is None and not catalogue:

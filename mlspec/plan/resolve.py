@@ -25,7 +25,7 @@ from mlspec.k8s import meta
 from mlspec.kind_base import Kind, StepSpec, WorkloadSpec
 from mlspec.model.blocks import SecretKey
 from mlspec.plan import defaults, graph, identity, rules
-from mlspec.plan.scope import Scope
+from mlspec.plan.scope import Path, Scope
 from mlspec.plan.target import build_target
 from mlspec.spec.environment import EnvironmentFields
 from mlspec.spec.project import Project
@@ -33,9 +33,12 @@ from mlspec.spec.repair import about_project_alone
 from mlspec.spec.workspace import LoadedEnvironment, Variant
 
 
-def build_plan(variant: Variant, environment: LoadedEnvironment) -> tuple[Plan, list[Diagnostic]]:
-    """Return the plan of a project in an environment, and everything that is wrong with it."""
-    scope = Scope(variant.tree, environment.tree, environment.name)
+def build_plan(variant: Variant, environment: LoadedEnvironment, base: Variant) -> tuple[Plan, list[Diagnostic]]:
+    """Return the plan of a project in an environment, and everything that is wrong with it.
+
+    `base` is the project without overrides, for what an override took away.
+    """
+    scope = Scope(variant.tree, environment.tree, environment.name, base.tree)
     plan = _Planner(variant.model, environment.model, scope).plan()
     rules.check(plan, variant.model, environment.model, scope)
     found = scope.diagnostics
@@ -48,7 +51,7 @@ def build_plan(variant: Variant, environment: LoadedEnvironment) -> tuple[Plan, 
 
 def build_base_plan(variant: Variant, common: EnvironmentFields) -> Plan:
     """Return the plan under common.yaml and built-in defaults; what only environments know stays open."""
-    return _Planner(variant.model, common, Scope(variant.tree, None, None)).plan()
+    return _Planner(variant.model, common, Scope(variant.tree, None, None, None)).plan()
 
 
 class _Planner:
@@ -92,9 +95,9 @@ class _Planner:
 
     def _steps(self) -> list[Stated]:
         needs = {name: spec.needs for name, spec in self.project.steps.items()}
-        circle = graph.circle(needs)
-        if circle:
-            message = f"`needs` goes in a circle: {' → '.join(circle)}"
+        for circle in graph.circles(needs):
+            shown = circle if len(circle) <= 12 else [*circle[:8], f"… {len(circle) - 10} more …", *circle[-2:]]
+            message = f"`needs` goes in a circle: {' → '.join(shown)}"
             self.scope.report("MLS209", message, ("steps", circle[0], "needs"), "remove one of them")
         depths = graph.depths(needs)
         digests: dict[str, str] = {}
@@ -109,12 +112,24 @@ class _Planner:
     def _step(self, name: str, spec: StepSpec, digest: str, depth: int) -> Stated:
         for index, need in enumerate(spec.needs):
             if need not in self.project.steps and not self.scope.written("steps", need):
-                help = suggestion(need, set(self.project.steps) - {name}, "steps")
-                self.scope.report("MLS201", f"there is no step `{need}`", ("steps", name, "needs", index), help)
+                path = ("steps", name, "needs", index)
+                self.scope.report(
+                    "MLS201",
+                    f"there is no step `{need}`{self.scope.taken('steps', need)}",
+                    path,
+                    self._step_help(name, need),
+                )
         mounts = self._mounts(name, spec)
         planned = self._workload("steps", name, spec, names.run(name, digest))
         planned = replace(planned, digest=digest, wave=10 * depth, mounts=mounts, needs=spec.needs)
         return self._stated(planned)
+
+    def _step_help(self, name: str, need: str) -> str:
+        if need in self.project.services:
+            return f"`{need}` is a service; only steps are needed"
+        if self.scope.taken("steps", need):
+            return "override `needs` there too"
+        return suggestion(need, set(self.project.steps) - {name}, "steps")
 
     def _service(self, name: str, spec: WorkloadSpec) -> Stated:
         return self._stated(self._workload("services", name, spec, name))
@@ -173,13 +188,11 @@ class _Planner:
             help = f"add `{field}:` to environments/{self.scope.environment_name}.yaml, or set `enabled: false` for it"
             self.scope.report("MLS208", message, (*path, "kind"), help)
         for finding in kind.check(workload, self.target):
-            self.scope.report(
-                finding.code,
-                finding.message,
-                (*path, *finding.path),
-                finding.help,
-                severity=codes.severity(finding.code),
-            )
+            where: Path = (*path, *finding.path)
+            if finding.other:
+                where = self.scope.later(where, (*path, *finding.other))
+            severity = codes.severity(finding.code)
+            self.scope.report(finding.code, finding.message, where, finding.help, severity=severity)
 
     def _mounts(self, name: str, spec: StepSpec) -> tuple[PlannedMount, ...]:
         found = []

@@ -9,7 +9,8 @@ from mlspec import names, schemas
 from mlspec.all_kinds import OPERATORS
 from mlspec.diagnostics import Severity
 from mlspec.ir import Plan, PlannedMount, Stated
-from mlspec.model.operators import minor
+from mlspec.model.base import SpecModel
+from mlspec.model.operators import KSERVE, minor
 from mlspec.model.quantity import amount
 from mlspec.names import Derived
 from mlspec.plan.scope import Path, Scope
@@ -52,24 +53,34 @@ def _shared_names(plan: Plan, project: Project, environment: EnvironmentFields, 
     for name in sorted(set(project.steps) & set(project.services)):
         message = f"`{name}` is a step and a service"
         scope.report("MLS212", message, ("services", name), "rename one of them", at_key=True)
+    own = {names.default_deny(project.name): "the NetworkPolicy that closes the project"}
+    own |= {names.metrics(name): f"the metrics of service `{name}`" for name in project.services}
+    for section, name in [
+        *(("steps", name) for name in project.steps),
+        *(("services", name) for name in project.services),
+    ]:
+        if name in own:
+            message = f"`{name}` is the name of {own[name]}"
+            scope.report("MLS213", message, (section, name), "choose another name", at_key=True)
 
 
 def _names(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
     target = plan.target
     place = target.environment or ""
     if target.namespace is not None:
-        _report_long(scope, Derived("namespace", _parts(environment.namespace.pattern, plan)), ("name",), "namespace")
+        _report_long(scope, Derived("the namespace", _parts(environment.namespace.pattern, plan)), ("name",))
         if not names.is_name(target.namespace):
             message = f"`{target.namespace}` is not a name of a namespace"
             scope.report_environment("MLS105", message, ("namespace", "pattern"), "lower-case letters, digits and `-`")
     longest = ("-", place, "-foundation")
-    _report_long(scope, Derived("Application", (plan.project, *longest)), ("name",), "Application")
+    _report_long(scope, Derived("the Argo CD Application", (plan.project, *longest)), ("name",))
     for stated in plan.workloads:
         path = (stated.workload.section, stated.workload.name)
         for derived in stated.facts.derived:
-            _report_long(scope, derived, path, f"{stated.facts.gvk.kind} {stated.workload.object_name}")
+            owner = f" of {stated.facts.gvk.kind} {stated.workload.object_name}"
+            _report_long(scope, derived, path, owner)
         if not stated.workload.is_run:
-            _report_long(scope, Derived("metrics Service", (stated.workload.name, "-metrics")), path, "Service")
+            _report_long(scope, Derived("the metrics Service", (stated.workload.name, "-metrics")), path)
 
 
 def _parts(pattern: str, plan: Plan) -> tuple[str, ...]:
@@ -85,9 +96,9 @@ def _parts(pattern: str, plan: Plan) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _report_long(scope: Scope, derived: Derived, path: Path, owner: str) -> None:
+def _report_long(scope: Scope, derived: Derived, path: Path, owner: str = "") -> None:
     if not derived.fits:
-        message = f"the {derived.what} of {owner} in {scope.place} would be `{derived.name}`: {derived.arithmetic()}"
+        message = f"{derived.what}{owner} in {scope.place} would be `{derived.name}`: {derived.arithmetic()}"
         over = len(derived.name) - derived.limit
         scope.report("MLS210", message, path, f"shorten the name by {over}", at_key=len(path) > 1)
 
@@ -162,17 +173,20 @@ def _claims(plan: Plan, project: Project, environment: EnvironmentFields, scope:
     declared = {volume.claim or name for name, volume in project.volumes.items()}
     for stated in plan.workloads:
         for reference in stated.facts.claims:
-            if reference.name not in declared and not scope.written("volumes", reference.name):
-                path = (stated.workload.section, stated.workload.name, *reference.path)
-                help = f"add `{reference.name}: {{claim: {reference.name}}}` to `volumes`"
-                scope.report("MLS202", f"there is no claim `{reference.name}`", path, help)
+            name = reference.name
+            volume = project.volumes.get(name)
+            if name in declared or (volume is None and scope.written("volumes", name)):
+                continue
+            path = (stated.workload.section, stated.workload.name, *reference.path)
+            help = f"add `{name}: {{claim: {name}}}` to `volumes`"
+            if volume is not None:
+                help = f"volume `{name}` is the claim `{volume.claim}`: write `pvc://{volume.claim}/…`"
+            scope.report("MLS202", f"there is no claim `{name}`", path, help)
 
 
 def _gateway(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
-    serving = [stated for stated in plan.services if stated.facts.served_from_gateway]
-    declares = "kserve" in plan.target.operators
-    if plan.target.gateway is None and (serving or declares):
-        help = "add `gateway: {namespace: istio-system, podLabels: {app: istio-ingressgateway}}`"
+    if plan.target.gateway is None and KSERVE.field in plan.target.operators:
+        help = "add `network: {gateway: {namespace: istio-system, podLabels: {app: istio-ingressgateway}}}`"
         scope.report_environment(
             "MLS103", "missing key `gateway`: services get their requests from it", ("network", "gateway"), help
         )
@@ -196,7 +210,8 @@ def _declared(environment: EnvironmentFields) -> Iterator[tuple[str, str, tuple[
         value = getattr(environment, operator.field)
         if value is not None:
             name, version = operator.schemas(value).rsplit("-", 1)
-            yield name, version, schemas.operator_versions(name), (operator.field,)
+            path = (operator.field, "version") if isinstance(value, SpecModel) else (operator.field,)
+            yield name, version, schemas.operator_versions(name), path
 
 
 Rule = Callable[[Plan, Project, EnvironmentFields, Scope], None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mlspec.diagnostics import Diagnostic, Severity
-from mlspec.source import Mapping
+from mlspec.source import Mapping, Scalar
 from mlspec.spec.problems import locate
 
 Path = tuple[str | int, ...]
@@ -18,6 +18,8 @@ class Scope:
     project: Mapping
     environment: Mapping | None
     environment_name: str | None
+    base: Mapping | None
+    """The project without the environment's overrides."""
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
     @property
@@ -29,6 +31,13 @@ class Scope:
         """Say whether the user wrote an entry, be it one that was taken out because it does not fit."""
         node = self.project.get(table)
         return isinstance(node, Mapping) and name in node.entries
+
+    def taken(self, table: str, name: str) -> str:
+        """Return the end of a sentence about an entry that an override took away; nothing for any other."""
+        node = self.base.get(table) if self.base is not None else None
+        return (
+            f" in {self.place}: an override takes it away" if isinstance(node, Mapping) and name in node.entries else ""
+        )
 
     def report(
         self,
@@ -42,9 +51,15 @@ class Scope:
     ) -> None:
         """Record a finding at a field of the project."""
         found = locate(self.project, path)
-        span = found.key_span if at_key or len(found.path) < len(path) else found.value_span
+        short = len(found.path) < len(path) and not isinstance(found.node, Scalar)
+        span = found.key_span if at_key or short else found.value_span
         dotted = ".".join(map(str, path))
         self.diagnostics.append(Diagnostic(code, message, span, dotted, help, severity))
+
+    def later(self, first: Path, second: Path) -> Path:
+        """Return which of two fields stands further down: an override, where one of them is overridden."""
+        spans = [locate(self.project, path).value_span for path in (first, second)]
+        return second if spans[1] > spans[0] else first
 
     def report_environment(self, code: str, message: str, path: Path, help: str = "") -> None:
         """Record a finding at a field of the environment's file."""

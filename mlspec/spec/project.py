@@ -59,7 +59,7 @@ class Project(SpecModel):
     name: Name = Field(description="Unique in the root; folder under generated/, label, part of the namespace.")
     owner: Text = Field(description="The group that gets the viewer and operator Roles.")
     volumes: dict[Name, Volume] = Field({}, description="Claims by name; never pruned or deleted.")
-    secrets: dict[Name, Secret] = Field({}, description="Secrets by name.")
+    secrets: dict[ObjectName, Secret] = Field({}, description="Secrets by name.")
     monitoring: Monitoring = Monitoring()
     steps: dict[StepName, Step] = Field({}, description="Run to completion, one Kubernetes run each.")
     services: dict[Name, Service] = Field({}, description="Long-lived.")
