@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -46,8 +45,7 @@ def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _isolated(monkeypatch: pytest.MonkeyPatch, shared_cache: Path) -> Iterator[None]:
+def _isolated(monkeypatch: pytest.MonkeyPatch, shared_cache: Path) -> None:
     monkeypatch.setenv("MLSPEC_CACHE_DIR", str(shared_cache))
     monkeypatch.delenv("MLSPEC_ROOT", raising=False)
     monkeypatch.setenv("NO_COLOR", "1")
-    yield

@@ -20,7 +20,7 @@ FORMAT: Final = 1
 """Number of the output format: raised when an upgrade writes other bytes for the same inputs."""
 LOCK: Final = "mlspec.lock"
 PENDING: Final = "mlspec.lock.pending"
-MAX_BYTES: Final = 8 << 20
+MAX_BYTES: Final = 4 << 20
 _PART: Final = "[A-Za-z0-9_-][A-Za-z0-9._-]*"
 
 Digests = Mapping[str, set[str]]
