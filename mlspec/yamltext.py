@@ -7,7 +7,8 @@ PyYAML's own dumper leaves strings such as `1e3` and `08` bare, which kustomize 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -23,19 +24,25 @@ _LONGEST_KEY = 1000
 _LITERAL = re.compile(f"[^\\s{_UNPRINTABLE}][^{_UNPRINTABLE}]*(?:\n[^{_UNPRINTABLE}]*)*[^{_UNPRINTABLE}]\n?")
 
 
+@lru_cache(maxsize=1 << 14)
+def _string(value: str) -> str:
+    """Return text bare or in double quotes; the same few thousand strings make up every manifest."""
+    if _BARE.fullmatch(value) and value.lower() not in _WORDS:
+        return value
+    return '"' + _ESCAPED.sub(_escape, value) + '"'
+
+
 def scalar(value: object) -> str:
     """Return one value in one line; raises TypeError for a type that a manifest never holds."""
     if isinstance(value, str):
-        if _BARE.fullmatch(value) and value.lower() not in _WORDS:
-            return value
-        return '"' + _ESCAPED.sub(_escape, value) + '"'
+        return _string(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
-    if isinstance(value, Mapping) and not value:
+    if value == {}:
         return "{}"
-    if isinstance(value, Sequence) and not value:
+    if value == []:
         return "[]"
     raise TypeError(f"a manifest holds no {type(value).__name__}")
 
@@ -45,45 +52,45 @@ def _escape(match: re.Match[str]) -> str:
     return _SHORT.get(char) or (f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}")
 
 
-def _entry(lead: str, value: Any, pad: str) -> Iterator[str]:
-    """Yield `lead` (a key with its colon) and its value; a list stands flush with its key."""
+def _value(lines: list[str], lead: str, value: Any, pad: str) -> None:
+    """Add `lead` (a key with its colon, or a dash) and its value; a list stands flush with its key."""
     if isinstance(value, str):
         if "\n" in value and _LITERAL.fullmatch(value):
-            yield f"{lead} {_literal(value, pad + '  ')}"
+            lines.append(f"{lead} {_literal(value, pad + '  ')}")
         else:
-            yield f"{lead} {scalar(value)}"
-    elif isinstance(value, Mapping) and value:
-        yield lead
-        yield from _mapping(value, pad + "  ")
-    elif isinstance(value, Sequence) and value:
-        yield lead
-        for item in value:
-            yield from _item(item, pad)
+            lines.append(f"{lead} {_string(value)}")
+    elif isinstance(value, dict) and value:
+        lines.append(lead)
+        _mapping(lines, value, pad + "  ")
+    elif isinstance(value, list) and value:
+        lines.append(lead)
+        _list(lines, value, pad)
     else:
-        yield f"{lead} {scalar(value)}"
+        lines.append(f"{lead} {scalar(value)}")
 
 
-def _mapping(value: Mapping[str, Any], pad: str) -> Iterator[str]:
+def _mapping(lines: list[str], value: dict[str, Any], pad: str) -> None:
     for key, item in value.items():
-        written = scalar(key)
-        if len(written.encode()) > _LONGEST_KEY:
-            yield f"{pad}? {written}"
+        written = _string(key)
+        if len(written) > _LONGEST_KEY // 4 and len(written.encode()) > _LONGEST_KEY:
+            lines.append(f"{pad}? {written}")
             written = ""
-        yield from _entry(f"{pad}{written}:", item, pad)
+        _value(lines, f"{pad}{written}:", item, pad)
 
 
-def _item(value: Any, pad: str) -> Iterator[str]:
-    """Yield one list item; a collection inside starts on the line of its dash."""
-    if isinstance(value, Mapping) and value:
-        lines = _mapping(value, pad + "  ")
-    elif isinstance(value, Sequence) and value and not isinstance(value, str):
-        lines = (line for item in value for line in _item(item, pad + "  "))
-    else:
-        lines = _entry(pad + "  ", value, pad)
-        yield f"{pad}-{next(lines)[len(pad) + 2 :]}"
-        return
-    yield f"{pad}- {next(lines)[len(pad) + 2 :]}"
-    yield from lines
+def _list(lines: list[str], value: list[Any], pad: str) -> None:
+    """Add the items of a list; a collection inside starts on the line of its dash."""
+    inner = pad + "  "
+    for item in value:
+        if not item or not isinstance(item, dict | list):
+            _value(lines, f"{pad}-", item, pad)
+            continue
+        first = len(lines)
+        if isinstance(item, dict):
+            _mapping(lines, item, inner)
+        else:
+            _list(lines, item, inner)
+        lines[first] = f"{pad}- {lines[first][len(inner) :]}"
 
 
 def _literal(value: str, pad: str) -> str:
@@ -92,17 +99,24 @@ def _literal(value: str, pad: str) -> str:
     return f"|{chomp}\n" + "\n".join(pad + line if line else "" for line in body)
 
 
-def dump(value: Mapping[str, Any]) -> str:
+def dump(value: dict[str, Any]) -> str:
     """Return one document, insertion order kept, without a `---` line."""
-    return "\n".join(_mapping(value, "")) + "\n" if value else "{}\n"
+    if not value:
+        return "{}\n"
+    lines: list[str] = []
+    _mapping(lines, value, "")
+    lines.append("")
+    return "\n".join(lines)
 
 
-def dump_item(value: Mapping[str, Any]) -> str:
+def dump_item(value: dict[str, Any]) -> str:
     """Return one item of a list at the left margin."""
-    return "\n".join(_item(value, "")) + "\n"
+    lines: list[str] = []
+    _list(lines, [value], "")
+    return "\n".join(lines) + "\n"
 
 
-def dump_all(documents: Iterable[Mapping[str, Any]]) -> str:
+def dump_all(documents: Iterable[dict[str, Any]]) -> str:
     """Return several documents, separated by `---`."""
     return "---\n".join(map(dump, documents))
 
