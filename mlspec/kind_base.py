@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Protocol, TypeVar
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from mlspec.ir import Facts, Gvk, PlannedWorkload, Port, Target
 from mlspec.k8s import pod
 from mlspec.k8s.resource import Body
-from mlspec.model.base import SpecModel, refused, refused_inside
+from mlspec.model.base import SpecModel, field, refused, refused_inside
 from mlspec.model.blocks import Arguments, Command, Env, GpuField, Mounts, Names, Resources
 from mlspec.model.operators import Operator
 from mlspec.model.scalars import Duration, ImageReference, Natural, StepName, absolute_path, seconds, text
@@ -33,34 +33,82 @@ def _script(value: object) -> str:
 class WorkloadSpec(SpecModel):
     """Fields of every step and service."""
 
-    gpu: GpuField | None = Field(
-        None, description="GPUs of a pod: `2`, `h100:8`, `{type: h100, count: 8}`. Default: none."
+    gpu: GpuField | None = field(
+        None,
+        "GPUs of a pod: `2`, `h100:8`, `{type: h100, count: 8}`. Default: none.",
+        "the type's resource in requests and limits; its `nodeSelector` and `tolerations` on the pod",
+        "h100:8",
     )
-    resources: Resources = Field(Resources(), description="CPU, memory, shared memory and extended resources of a pod.")
-    env: Env = Field({}, description="Environment variables: text, or `{secret, key}`.")
-    egress: Names = Field(
-        (), description="Destinations of the environment's `network.destinations` that pods may reach."
+    resources: Resources = field(
+        Resources(),
+        "CPU, memory, shared memory and extended resources of a pod.",
+        "the container's `resources`, limits equal to requests",
+        {"cpu": 4, "memory": "16Gi"},
+    )
+    env: Env = field(
+        {},
+        "Environment variables: text, or `{secret, key}`.",
+        "the container's `env`",
+        {"NCCL_DEBUG": "WARN", "HF_TOKEN": {"secret": "hub", "key": "token"}},
+    )
+    egress: Names = field(
+        (),
+        "Destinations of the environment's `network.destinations` that pods may reach.",
+        "an egress rule of the NetworkPolicy each",
+        ["huggingface"],
     )
 
 
 class StepSpec(WorkloadSpec):
     """Fields of every step: something that runs to completion."""
 
-    needs: tuple[StepName, ...] = Field((), description="Steps that must have finished before.")
-    image: ImageReference = Field(description="Image reference; docker.io is implied, as in Docker.")
-    command: Command | None = Field(None, description="Exec form, as it is. Default: the image's entry point.")
+    needs: tuple[StepName, ...] = field(
+        (), "Steps that must have finished before.", "the run's sync wave, behind theirs", ["preprocess"]
+    )
+    image: ImageReference = field(
+        ...,
+        "Image reference; docker.io is implied, as in Docker.",
+        "the container's `image`",
+        "ghcr.io/acme/train:1.0",
+    )
+    command: Command | None = field(
+        None,
+        "Exec form, as it is. Default: the image's entry point.",
+        "the container's `command`",
+        ["torchrun", "/opt/train.py"],
+    )
     script: Annotated[str, BeforeValidator(_script), WithJsonSchema({"type": "string", "pattern": "^/"})] | None = (
-        Field(
+        field(
             None,
-            description="Absolute path of the program in the image, instead of `command`; launched as the kind does.",
+            "Absolute path of the program in the image, instead of `command`; launched as the kind does.",
+            "the container's `command`, behind the kind's launcher",
+            "/opt/train.py",
         )
     )
-    args: Arguments = Field(
-        (), description="A list, or a map of flags: `{epochs: 10, bf16: true}` is `--epochs 10 --bf16`."
+    args: Arguments = field(
+        (),
+        "A list, or a map of flags: `{epochs: 10, bf16: true}` is `--epochs 10 --bf16`.",
+        "the container's `args`",
+        {"epochs": 10, "lr": "1e-4", "bf16": True},
     )
-    mounts: Mounts = Field({}, description="Volumes by name: a path, or `{path, readOnly}`.")
-    retries: Natural = Field(3, description="Restarts of the whole run after a failure. Not part of the run's name.")
-    deadline: Duration | None = Field(None, description="Longest time a run may take. Not part of the run's name.")
+    mounts: Mounts = field(
+        {},
+        "Volumes by name: a path, or `{path, readOnly}`.",
+        "the pod's `volumes` and the container's `volumeMounts`",
+        {"data": {"path": "/data", "readOnly": True}, "models": "/models"},
+    )
+    retries: Natural = field(
+        3,
+        "Restarts of the whole run after a failure. Not part of the run's name.",
+        "`backoffLimit`: as it is in a Job; times pods, plus 1, in a training job, where 0 means `Never`",
+        1,
+    )
+    deadline: Duration | None = field(
+        None,
+        "Longest time a run may take. Not part of the run's name.",
+        "`activeDeadlineSeconds`, in a training job under `runPolicy`",
+        "12h",
+    )
 
     @model_validator(mode="after")
     def _one_program(self) -> StepSpec:

@@ -238,11 +238,10 @@ def _override(draw: st.DrawFn, project: Data, knative: bool) -> Data:
         if step["kind"] == "pytorch":
             changes["nodes"] = st.just(1) | st.none()
         steps |= {name: draw(optional(changes))} if draw(st.booleans()) else {}
-    services = {
-        name: {"replicas": {"min": 1, "max": 3, "target": {"rps" if knative else "cpu": 50}}}
-        for name in project["services"]
-        if draw(st.booleans())
-    }
+    # A map merges, so another metric has to go.
+    target = {"rps": 50, "concurrency": None} if knative else {"cpu": 50, "memory": None}
+    replicas = {"replicas": {"min": 1, "max": 3, "target": target}}
+    services = {name: replicas for name in project["services"] if draw(st.booleans())}
     sized = "size" in project["volumes"]["data"] and draw(st.booleans())
     sizes = {"data": {"size": draw(st.sampled_from(["1Gi", "1024Mi", Plain("2e9")]))}} if sized else {}
     return found | {"steps": steps, "services": services, "volumes": sizes}

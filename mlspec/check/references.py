@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from mlspec.ir import Plan
 from mlspec.k8s import meta
@@ -37,26 +37,29 @@ def matches(selector: Mapping[str, str], labels: Mapping[str, str]) -> bool:
     return selector.items() <= labels.items()
 
 
-def _references(value: Any) -> Iterator[tuple[str, str]]:
+_REFERENCE_KEYS: Final[dict[str, Callable[[Any], tuple[str, str]]]] = {
+    "serviceAccountName": lambda value: ("ServiceAccount", value),
+    "claimName": lambda value: ("PersistentVolumeClaim", value),
+    "secretKeyRef": lambda value: ("Secret", value["name"]),
+    "roleRef": lambda value: (value["kind"], value["name"]),
+}
+
+
+def _references(body: Body) -> Iterator[tuple[str, str]]:
     """Yield (kind, name) of every reference inside a manifest."""
-    if isinstance(value, list):
-        for item in value:
-            yield from _references(item)
-    if not isinstance(value, dict):
-        return
-    for key, item in value.items():
-        if key == "serviceAccountName":
-            yield "ServiceAccount", item
-        elif key == "claimName":
-            yield "PersistentVolumeClaim", item
-        elif key == "secretKeyRef":
-            yield "Secret", item["name"]
-        elif key == "roleRef":
-            yield item["kind"], item["name"]
-        elif key == "storageUri" and item.startswith("pvc://"):
-            yield "PersistentVolumeClaim", item.removeprefix("pvc://").split("/")[0]
-        else:
-            yield from _references(item)
+    waiting: list[Any] = [body]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, list):
+            waiting += [item for item in value if isinstance(item, dict | list)]
+            continue
+        for key, item in value.items():
+            if key in _REFERENCE_KEYS:
+                yield _REFERENCE_KEYS[key](item)
+            elif key == "storageUri" and item.startswith("pvc://"):
+                yield "PersistentVolumeClaim", item.removeprefix("pvc://").split("/")[0]
+            elif isinstance(item, dict | list):
+                waiting.append(item)
 
 
 def _pod_selectors(body: Body) -> Iterator[Mapping[str, str]]:

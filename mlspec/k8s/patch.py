@@ -53,6 +53,8 @@ def _values(old: Any, new: Any, path: str) -> Iterator[Body]:
 
 def _equal(old: Any, new: Any) -> bool:
     """Say whether two values are the same in YAML: to Python `True` equals 1."""
+    if old != new:
+        return False
     if isinstance(old, dict) and isinstance(new, dict):
         return old.keys() == new.keys() and all(_equal(value, new[key]) for key, value in old.items())
     if isinstance(old, list) and isinstance(new, list):

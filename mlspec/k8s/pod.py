@@ -90,7 +90,9 @@ def container(
             "command": list(command),
             "args": list(args),
             "env": environment(workload.env),
-            "ports": [{"name": port.name, "containerPort": port.number, "protocol": port.protocol} for port in ports],
+            "ports": [
+                compact({"name": port.name, "containerPort": port.number, "protocol": port.protocol}) for port in ports
+            ],
             "resources": resources(workload.resources),
             "volumeMounts": volume_mounts(workload.mounts, workload.resources),
             "securityContext": container_security(),

@@ -9,13 +9,14 @@ from mlspec.ir import Facts, Gvk, Place, PlannedWorkload, Target
 from mlspec.k8s import meta, pod
 from mlspec.k8s.resource import Body, compact
 from mlspec.kind_base import StepSpec, spec_of
+from mlspec.model.base import field
 from mlspec.names import Derived
 
 
 class JobSpec(StepSpec):
     """A step of one pod."""
 
-    kind: Literal["job"]
+    kind: Literal["job"] = field(..., "One pod that runs to completion.", "a batch/v1 Job", "job")
 
 
 TAG: Final = "job"

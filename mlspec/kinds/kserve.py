@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Annotated, Final, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
 
 from mlspec import kind_base
-from mlspec.ir import Facts, Flow, Gvk, Peer, Place, PlannedWorkload, Port, Reference, Target
+from mlspec.ir import Facts, Flow, Gvk, Peer, Place, PlannedVariable, PlannedWorkload, Port, Reference, Target
 from mlspec.k8s import meta, pod
 from mlspec.k8s.resource import Body, compact
 from mlspec.kind_base import Finding, ServiceSpec, spec_of
-from mlspec.model.base import SpecModel, refused
+from mlspec.model.base import SpecModel, refused, refused_inside
+from mlspec.model.blocks import Arguments, Command
 from mlspec.model.operators import KSERVE, KServe
-from mlspec.model.scalars import Name, Text, text
+from mlspec.model.scalars import ImageReference, Name, PortNumber, Text, integer, matching
 from mlspec.model.scaling import Replicas, ReplicasField
+from mlspec.model.uris import ModelUri, location
 from mlspec.names import Derived
 
-_SCHEMES: Final = ("s3", "gs", "hf", "pvc", "oci", "https")
+# KServe looks for the main container by name, and reads the model's place from this variable of it
+# (predictor_custom.go, 0.15 to 0.20): the storage initializer then puts the model at /mnt/models.
+_CONTAINER: Final = "kserve-container"
+_STORAGE_VARIABLE: Final = "STORAGE_URI"
 # Formats whose runtimes speak only the v2 protocol; without it no runtime is found (seen on 0.16 for onnx).
 _V2_FORMATS: Final = frozenset({"onnx", "triton", "tensorrt", "huggingface", "mlflow"})
 _HTTP: Final = Port(8080)
@@ -28,33 +34,26 @@ _TORCHSERVE_METRICS: Final = Port(8082)
 _RUNTIME_METRICS: Final = {"kserve-tritonserver": _TRITON_METRICS, "kserve-torchserve": _TORCHSERVE_METRICS}
 _QUEUE_PROXY_METRICS: Final = Port(9091)
 
-
-def model_uri(value: object) -> str:
-    """Accept a model URI of a scheme that KServe's storage initializer knows and that carries no credentials."""
-    written = text(value)
-    found = re.fullmatch(r"(?P<scheme>[a-z0-9+]+)://(?P<rest>[^\s?#]+)", written)
-    if found is None or found["scheme"] not in _SCHEMES:
-        raise refused(
-            f"`{written}` is not a model URI", "write one of " + ", ".join(f"{scheme}://…" for scheme in _SCHEMES)
-        )
-    if "@" in found["rest"].split("/", 1)[0]:
-        raise refused("the URI carries credentials", "name a Secret in the destination of the environment instead")
-    if found["scheme"] == "pvc" and not re.fullmatch(r"[a-z0-9][-a-z0-9.]*(/[^/]+)*/?", found["rest"]):
-        raise refused(f"`{written}` is not a path in a claim", "write `pvc://<claim>/<path>`")
-    if ".." in found["rest"].split("/"):
-        raise refused(f"`{written}` contains `..`", "write the path that it means")
-    return written
+Unfit = tuple[tuple[str, ...], PydanticCustomError]
 
 
 class Model(SpecModel):
     """The model that is served."""
 
-    uri: Annotated[
-        str,
-        BeforeValidator(model_uri),
-        WithJsonSchema({"type": "string", "pattern": "^(" + "|".join(_SCHEMES) + ")://"}),
-    ] = Field(description="Where the model lies: s3://, gs://, hf://, pvc://, oci:// or https://.")
-    format: Name = Field(description="KServe's model format: onnx, sklearn, huggingface, tensorflow, …")
+    uri: ModelUri | None = Field(
+        None,
+        description="Where the model lies: s3://, gs://, hf://, pvc://, oci:// or https://. Required with `format`.",
+    )
+    format: (
+        Annotated[
+            str,
+            BeforeValidator(
+                matching(r"[A-Za-z][-A-Za-z0-9]*", "a model format", "KServe knows onnx, sklearn, huggingface, …")
+            ),
+            WithJsonSchema({"type": "string"}),
+        ]
+        | None
+    ) = Field(None, description="KServe's model format: onnx, sklearn, huggingface, tensorflow, …")
     version: Text | None = Field(None, description="Version of the format.")
     runtime: Name | None = Field(None, description="A ServingRuntime by name. Default: KServe picks one.")
     protocol: Literal["v1", "v2", "grpc-v2"] | None = Field(
@@ -66,8 +65,54 @@ class KServeSpec(ServiceSpec):
     """A service that answers requests with a model."""
 
     kind: Literal["kserve"]
-    model: Model = Field(description="The model that is served.")
+    model: Model | None = Field(None, description="The model that is served; required without `image`.")
+    image: ImageReference | None = Field(
+        None,
+        description="A container of one's own, instead of `model.format`; the model is in it, or from `model.uri`.",
+    )
+    command: Command | None = Field(None, description="With `image`: exec form. Default: the image's entry point.")
+    args: Arguments = Field((), description="With `image`: a list, or a map of flags.")
+    port: PortNumber | None = Field(None, description="With `image`: where it answers requests. Default: 8080.")
     replicas: ReplicasField = Field(Replicas(), description="Pods: `2`, or `{min, max, target}`. Default: 1.")
+    canary: Annotated[int, BeforeValidator(integer(1, 99))] | None = Field(
+        None,
+        description="Percent of requests for the newest revision (Knative mode); the rest goes to the one before.",
+        json_schema_extra={"minimum": 1, "maximum": 99},
+    )
+
+    @model_validator(mode="after")
+    def _one_server(self) -> KServeSpec:
+        """Either KServe serves a format, or an image serves itself."""
+        errors = _image_errors(self) if self.image is not None else _model_errors(self)
+        if errors:
+            raise refused_inside(errors)
+        return self
+
+
+def _image_errors(spec: KServeSpec) -> list[Unfit]:
+    wrong = refused("this is for models that KServe serves; `image` is a server of its own", "remove it, or `image`")
+    fields = ("format", "version", "runtime", "protocol")
+    found: list[Unfit] = [
+        (("model", name, "[key]"), wrong) for name in fields if spec.model and getattr(spec.model, name)
+    ]
+    if spec.model and spec.model.uri and _STORAGE_VARIABLE in spec.env:
+        error = refused(f"KServe reads `model.uri` from {_STORAGE_VARIABLE}", "remove the variable, or `model`")
+        found.append((("env", _STORAGE_VARIABLE, "[key]"), error))
+    return found
+
+
+def _model_errors(spec: KServeSpec) -> list[Unfit]:
+    wrong = refused("this needs a container of its own", "add `image:`")
+    alone = (("command", spec.command), ("args", spec.args), ("port", spec.port))
+    found: list[Unfit] = [((name, "[key]"), wrong) for name, value in alone if value]
+    if spec.model is None:
+        error = refused("missing key `model`", "add `model: {format: onnx, uri: s3://…}`", "MLS103")
+        return [*found, (("kind", "[key]"), error)]
+    for name in ("format", "uri"):
+        if getattr(spec.model, name) is None:
+            error = refused(f"missing key `{name}`", f"add `{name}:` under `model`", "MLS103")
+            found.append((("model", "[key]"), error))
+    return found
 
 
 TAG: Final = "kserve"
@@ -101,10 +146,6 @@ def _release(installed: KServe) -> tuple[int, ...]:
     return tuple(map(int, installed.version.split(".")[:2]))
 
 
-def _protocol(model: Model) -> str:
-    return model.protocol or ("v2" if model.format in _V2_FORMATS else "v1")
-
-
 def _metrics(spec: KServeSpec, installed: KServe | None) -> Port:
     """Return where metrics are: of the runtime that is named, else of the one that KServe picks (its config/runtimes).
 
@@ -112,6 +153,8 @@ def _metrics(spec: KServeSpec, installed: KServe | None) -> Port:
     """
     if installed is not None and installed.mode == "Knative":
         return _QUEUE_PROXY_METRICS
+    if spec.image is not None or spec.model is None:
+        return Port(spec.port) if spec.port else _HTTP
     if spec.model.runtime is not None:
         return _RUNTIME_METRICS.get(spec.model.runtime, _HTTP)
     openvino = installed is not None and _release(installed) >= (0, 17)
@@ -123,23 +166,19 @@ def _metrics(spec: KServeSpec, installed: KServe | None) -> Port:
 def facts(workload: PlannedWorkload, target: Target) -> Facts:
     """Return what holds for the predictor's pods."""
     spec = spec_of(workload, KServeSpec)
-    scheme, rest = spec.model.uri.split("://", 1)
     knative = _knative(target)
     name, namespace = workload.object_name, target.namespace or ""
     activator = Peer("knative-serving", {"app": "activator"})
     autoscaler = Peer("knative-serving", {"app": "autoscaler"})
     # Knative traffic enters through the queue proxy; the user port would bypass it (knative/serving issue 6520).
-    gateway_ports = (Port(8012), Port(8013), Port(8112)) if knative else (_HTTP,)
+    own = (Port(spec.port) if spec.port else _HTTP,)
+    gateway_ports = (Port(8012), Port(8013), Port(8112)) if knative else own
     knative_flows = (Flow(activator, gateway_ports), Flow(autoscaler, (Port(9090),)))
-    children = [
-        ("", "Pod"),
-        ("", "Service"),
-        ("apps", "Deployment"),
-        ("apps", "ReplicaSet"),
-        ("autoscaling", "HorizontalPodAutoscaler"),
-    ]
+    children = [("", "Pod"), ("", "Service"), ("apps", "Deployment"), ("apps", "ReplicaSet")]
+    children.append(("autoscaling", "HorizontalPodAutoscaler"))
     if knative:
         children += [("serving.knative.dev", kind) for kind in ("Configuration", "Revision", "Route", "Service")]
+    place = location(spec.model.uri) if spec.model and spec.model.uri else None
     return Facts(
         gvk=GVK,
         place=Place.SERVING,
@@ -148,8 +187,8 @@ def facts(workload: PlannedWorkload, target: Target) -> Facts:
         served_from_gateway=gateway_ports,
         ingress=knative_flows if knative else (),
         metrics=_metrics(spec, _installed(target)),
-        claims=(Reference(rest.split("/", 1)[0], ("model", "uri")),) if scheme == "pvc" else (),
-        destinations=(Reference(scheme, ("model", "uri")),) if scheme in ("s3", "gs", "hf", "https") else (),
+        claims=(Reference(place.claim, ("model", "uri")),) if place and place.claim else (),
+        destinations=(Reference(place.destination, ("model", "uri")),) if place and place.destination else (),
         # The host label of the default domain template, `<name>-predictor-<namespace>`; KServe fails beyond 63.
         derived=(Derived("the host", (name, "-predictor", *(("-", namespace) if namespace else ()))),),
         children=tuple(children),
@@ -165,6 +204,11 @@ def check(workload: PlannedWorkload, target: Target) -> Iterable[Finding]:
         yield Finding("MLS220", message, ("replicas", "max"), "raise `max`, or lower `min`", ("replicas", "min"))
     if _installed(target) is None:
         return
+    if spec.canary is not None and not knative:
+        message = "a canary needs Knative mode; this environment runs KServe in Standard mode"
+        yield Finding(
+            "MLS220", message, ("canary",), "remove it here: `canary: null` under this environment's override"
+        )
     if replicas.min == 0 and not knative:
         message = "a minimum of 0 replicas needs Knative mode; this environment runs KServe in Standard mode"
         yield Finding("MLS220", message, ("replicas", "min"), "write `min: 1`")
@@ -174,9 +218,8 @@ def check(workload: PlannedWorkload, target: Target) -> Iterable[Finding]:
     if replicas.target.metric not in fitting:
         mode = "Knative" if knative else "Standard"
         message = f"{mode} mode does not scale on {replicas.target.metric}"
-        yield Finding(
-            "MLS220", message, ("replicas", "target", replicas.target.metric), f"aim at {fitting[0]} or {fitting[1]}"
-        )
+        path = ("replicas", "target", replicas.target.metric)
+        yield Finding("MLS220", message, path, f"aim at {fitting[0]} or {fitting[1]}")
     if replicas.most == replicas.min:
         message = "a target without room to scale: max equals min"
         yield Finding("MLS220", message, ("replicas", "target"), "write a `max` above `min`, or remove the target")
@@ -195,15 +238,14 @@ def _annotations(spec: KServeSpec, target: Target) -> dict[str, str]:
 
 
 def emit(workload: PlannedWorkload, target: Target) -> Body:
-    """Return the InferenceService: always `predictor.model`, the form that KServe's defaulter keeps."""
+    """Return the InferenceService: `predictor.model`, the form that KServe's defaulter keeps, or one container."""
     spec = spec_of(workload, KServeSpec)
-    model, target_metric = spec.model, spec.replicas.target
+    target_metric = spec.replicas.target
+    server = {"containers": [_container(workload, spec)]} if spec.image else {"model": _model(workload, spec)}
     return {
         "apiVersion": GVK.api_version,
         "kind": GVK.kind,
-        "metadata": meta.metadata(
-            workload.object_name, target.namespace, workload.labels, {**meta.wave(0), **_annotations(spec, target)}
-        ),
+        "metadata": meta.metadata(workload.object_name, target.namespace, workload.labels, _annotations(spec, target)),
         "spec": {
             "predictor": compact(
                 {
@@ -211,23 +253,25 @@ def emit(workload: PlannedWorkload, target: Target) -> Body:
                     "maxReplicas": spec.replicas.most,
                     "scaleMetric": target_metric.metric if target_metric else None,
                     "scaleTarget": target_metric.value if target_metric else None,
+                    "canaryTrafficPercent": spec.canary,
                     "serviceAccountName": workload.name,
                     "automountServiceAccountToken": False,
                     "enableServiceLinks": False,
                     **pod.placement_fields(workload.placement),
                     "volumes": pod.volumes((), workload.resources),
-                    "model": _model(workload, model),
+                    **server,
                 }
             )
         },
     }
 
 
-def _model(workload: PlannedWorkload, model: Model) -> Body:
+def _model(workload: PlannedWorkload, spec: KServeSpec) -> Body:
+    model = spec.model or Model()
     return compact(
         {
             "modelFormat": compact({"name": model.format, "version": model.version}),
-            "protocolVersion": _protocol(model),
+            "protocolVersion": model.protocol or ("v2" if model.format in _V2_FORMATS else "v1"),
             "runtime": model.runtime,
             "storageUri": model.uri,
             "env": pod.environment(workload.env),
@@ -236,3 +280,11 @@ def _model(workload: PlannedWorkload, model: Model) -> Body:
             "securityContext": pod.container_security(),
         }
     )
+
+
+def _container(workload: PlannedWorkload, spec: KServeSpec) -> Body:
+    """Return a server of one's own; the port is always written, so that the Service finds it."""
+    uri = spec.model.uri if spec.model else None
+    env = (*workload.env, *((PlannedVariable(_STORAGE_VARIABLE, uri),) if uri else ()))
+    ports = (Port(spec.port) if spec.port else _HTTP,)
+    return pod.container(replace(workload, env=env), _CONTAINER, spec.image or "", spec.command or (), spec.args, ports)

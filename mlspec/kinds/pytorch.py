@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Final, Literal
 
-from pydantic import Field
-
 from mlspec import kind_base
 from mlspec.ir import Facts, Gvk, Place, PlannedWorkload, Port, Target
 from mlspec.k8s import meta, pod
 from mlspec.k8s.resource import Body, compact
 from mlspec.kind_base import Finding, StepSpec, WorkloadSpec, spec_of
+from mlspec.model.base import field
 from mlspec.model.operators import TRAINING
 from mlspec.model.quantity import amount, format_quantity
 from mlspec.model.scalars import Positive
@@ -27,11 +26,20 @@ _PORT: Final = Port(23456, "TCP", "pytorchjob-port")
 class PyTorchSpec(StepSpec):
     """A step of one or more pods that train together."""
 
-    kind: Literal["pytorch"]
-    nodes: Positive = Field(1, description="Pods, the Master counted in, as torchrun counts them.")
-    processes: Positive | None = Field(None, description="Processes of a pod. Default: its GPUs, else 1.")
-    clean_pod_policy: Literal["Running", "None", "All"] = Field(
-        "Running", description="Pods deleted when the job ends. Not part of the run's name."
+    kind: Literal["pytorch"] = field(
+        ..., "Pods that train together with torch.distributed.", "a kubeflow.org/v1 PyTorchJob", "pytorch"
+    )
+    nodes: Positive = field(
+        1, "Pods, the Master counted in, as torchrun counts them.", "`replicas`: 1 Master, the rest Workers", 4
+    )
+    processes: Positive | None = field(
+        None, "Processes of a pod. Default: its GPUs, else 1.", "`nprocPerNode`, always written", 8
+    )
+    clean_pod_policy: Literal["Running", "None", "All"] = field(
+        "Running",
+        "Pods deleted when the job ends. Not part of the run's name.",
+        "`runPolicy.cleanPodPolicy`",
+        "None",
     )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
@@ -21,6 +23,28 @@ class SpecModel(BaseModel):
         validate_by_alias=True,
         serialize_by_alias=True,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Goes:
+    """Where a field goes in the manifests: for `mlspec explain` and the reference, not for editors.
+
+    pydantic lets a field carry a function that adds to its JSON Schema; this one adds nothing.
+    """
+
+    place: str
+
+    def __call__(self, schema: dict[str, Any]) -> None:
+        """Leave the JSON Schema as it is."""
+
+
+def field(default: Any, meaning: str, goes: str, example: Any, **more: Any) -> Any:
+    """Return a field that can explain itself; the default is `...` for a required one, `more` goes to pydantic.
+
+    A default that is no constant is told at the end of the meaning: `Default: the only type.` The example is a value
+    as users write it.
+    """
+    return Field(default, description=meaning, examples=[example], json_schema_extra=Goes(goes), **more)
 
 
 def refused(message: str, help: str = "", code: str = "MLS105") -> PydanticCustomError:

@@ -12,7 +12,6 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Discriminator,
-    Field,
     GetJsonSchemaHandler,
     ModelWrapValidatorHandler,
     Tag,
@@ -24,7 +23,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from mlspec import names
-from mlspec.model.base import SpecModel, refused, refused_inside, wrong_type
+from mlspec.model.base import SpecModel, field, refused, refused_inside, wrong_type
 from mlspec.model.scalars import (
     TEXT_TYPES,
     AbsolutePath,
@@ -48,18 +47,24 @@ GPU_RESOURCE: Final = re.compile(r"(nvidia\.com|amd\.com|gpu\.intel\.com|habana\
 class Resources(SpecModel):
     """What one pod gets; requests equal limits."""
 
-    cpu: Cpu | None = Field(None, description="CPUs of a pod: `4`, `500m`. Default: the environment's `defaults.cpu`.")
-    memory: Memory | None = Field(
-        None, description="Memory of a pod: `16Gi`. Default: the environment's `defaults.memory`."
+    cpu: Cpu | None = field(
+        None, "CPUs of a pod. Default: the environment's `defaults.cpu`.", "`cpu` in requests and limits", "500m"
     )
-    shared_memory: Memory | None = Field(
+    memory: Memory | None = field(
+        None, "Memory of a pod. Default: the environment's `defaults.memory`.", "`memory` in requests and limits", "16Gi"
+    )
+    shared_memory: Memory | None = field(
         None,
-        description="Size of /dev/shm, a part of memory. Default: a quarter of memory for `pytorch`, none otherwise.",
+        "Size of /dev/shm, a part of memory. Default: a quarter of memory for `pytorch`, none otherwise.",
+        "an `emptyDir` in memory, mounted at /dev/shm",
+        "8Gi",
     )
-    extended: dict[ResourceName, Positive] = Field(
-        default_factory=dict,
+    extended: dict[ResourceName, Positive] = field(
+        {},
+        "Other extended resources by name, written beside cpu and memory.",
+        "that resource in requests and limits",
+        {"rdma/ib": 8},
         validation_alias="extended/",  # no key of a user's: those with a slash are gathered below it
-        description="Other extended resources by name, written beside cpu and memory: `rdma/ib: 8`.",
     )
 
     @model_validator(mode="wrap")
@@ -98,9 +103,14 @@ class Resources(SpecModel):
 class Gpu(SpecModel):
     """GPUs of a pod; the type names an entry of the environment's `gpus`."""
 
-    type: Name | None = Field(None, description="A type in the environment's `gpus`. Default: its `defaults.gpu`.")
-    count: Annotated[int, BeforeValidator(integer(0, 1024))] = Field(
-        description="GPUs of a pod.", json_schema_extra={"minimum": 0}
+    type: Name | None = field(
+        None,
+        "A type in the environment's `gpus`. Default: its `defaults.gpu`.",
+        "chooses the resource, `nodeSelector` and `tolerations`",
+        "h100",
+    )
+    count: Annotated[int, BeforeValidator(integer(0, 1024))] = field(
+        ..., "GPUs of a pod.", "the type's resource in requests and limits", 8
     )
 
     @model_validator(mode="before")
@@ -144,8 +154,8 @@ GpuField = Annotated[
 class SecretKey(SpecModel):
     """One key of a Secret that `secrets` declares."""
 
-    secret: ObjectName = Field(description="A name in `secrets`.")
-    key: Text = Field(description="One of its keys.")
+    secret: ObjectName = field(..., "A name in `secrets`.", "`valueFrom.secretKeyRef.name`", "hub")
+    key: Text = field(..., "One of its keys.", "`valueFrom.secretKeyRef.key`", "token")
 
 
 class TextValue(SpecModel):
@@ -181,8 +191,8 @@ EnvValue = Annotated[
 class Mount(SpecModel):
     """Where a volume is mounted."""
 
-    path: AbsolutePath = Field(description="Absolute path in the container.")
-    read_only: Boolean = Field(False, description="Mount without the right to write.")
+    path: AbsolutePath = field(..., "Absolute path in the container.", "`volumeMounts[].mountPath`", "/data")
+    read_only: Boolean = field(False, "Mount without the right to write.", "`volumeMounts[].readOnly`", True)
 
     @model_validator(mode="before")
     @classmethod

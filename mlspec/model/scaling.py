@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from mlspec.model.base import SpecModel, refused, refused_inside
+from mlspec.model.base import SpecModel, field, refused, refused_inside
 from mlspec.model.scalars import Natural, Positive, integer
 
 _ONE: Final = "a target has exactly one of cpu, memory, concurrency, rps"
@@ -15,14 +15,18 @@ _ONE: Final = "a target has exactly one of cpu, memory, concurrency, rps"
 class Target(SpecModel):
     """What the autoscaler aims at; exactly one."""
 
-    cpu: Annotated[int, BeforeValidator(integer(1, 100))] | None = Field(
-        None, description="CPU use in percent (Standard mode)."
+    cpu: Annotated[int, BeforeValidator(integer(1, 100))] | None = field(
+        None, "CPU use in percent (Standard mode).", "`scaleMetric: cpu` with `scaleTarget`", 70
     )
-    memory: Annotated[int, BeforeValidator(integer(1, 100))] | None = Field(
-        None, description="Memory use in percent (Standard mode)."
+    memory: Annotated[int, BeforeValidator(integer(1, 100))] | None = field(
+        None, "Memory use in percent (Standard mode).", "`scaleMetric: memory` with `scaleTarget`", 80
     )
-    concurrency: Positive | None = Field(None, description="Requests at the same time, a replica (Knative mode).")
-    rps: Positive | None = Field(None, description="Requests a second, a replica (Knative mode).")
+    concurrency: Positive | None = field(
+        None, "Requests at once, a replica (Knative mode).", "`scaleMetric: concurrency` with `scaleTarget`", 10
+    )
+    rps: Positive | None = field(
+        None, "Requests a second, a replica (Knative mode).", "`scaleMetric: rps` with `scaleTarget`", 100
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -56,9 +60,11 @@ class Target(SpecModel):
 class Replicas(SpecModel):
     """How many pods serve."""
 
-    min: Natural = Field(1, description="Fewest pods; 0 only in Knative mode.")
-    max: Positive | None = Field(None, description="Most pods. Default: as `min`, no autoscaling.")
-    target: Target | None = Field(None, description="What the autoscaler aims at; needs `max`.")
+    min: Natural = field(1, "Fewest pods; 0 only in Knative mode.", "`minReplicas`", 3)
+    max: Positive | None = field(None, "Most pods. Default: as `min`, no autoscaling.", "`maxReplicas`", 10)
+    target: Target | None = field(
+        None, "What the autoscaler aims at; needs `max`.", "`scaleMetric` and `scaleTarget`", {"cpu": 70}
+    )
 
     @model_validator(mode="before")
     @classmethod

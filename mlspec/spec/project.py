@@ -8,7 +8,7 @@ from pydantic import Field
 
 from mlspec.all_kinds import SERVICE_KINDS, STEP_KINDS
 from mlspec.kind_base import ServiceSpec, StepSpec
-from mlspec.model.base import SpecModel
+from mlspec.model.base import SpecModel, field
 from mlspec.model.scalars import DataKey, Duration, Memory, Name, ObjectName, StepName, Text
 from mlspec.spec.environment import Access
 
@@ -29,37 +29,85 @@ ENVIRONMENTS: Final = "environments"
 class Volume(SpecModel):
     """A PersistentVolumeClaim, emitted or existing."""
 
-    size: Memory | None = Field(None, description="Size; required unless `claim`. May grow.")
-    access: Access = Field("ReadWriteOnce", description="ReadWriteOnce is one node.")
-    storage_class: ObjectName | None = Field(
-        None,
-        alias="class",
-        description="A class of the environment's `storage`. Default: its first that offers `access`.",
+    size: Memory | None = field(
+        None, "Size; required unless `claim`. May grow.", "`resources.requests.storage`", "100Gi"
     )
-    claim: ObjectName | None = Field(None, description="An existing claim, instead of size and class.")
+    access: Access = field("ReadWriteOnce", "ReadWriteOnce is one node.", "`accessModes`", "ReadWriteMany")
+    storage_class: ObjectName | None = field(
+        None,
+        "A class of the environment's `storage`. Default: its first that offers `access`.",
+        "`storageClassName`",
+        "nfs",
+        alias="class",
+    )
+    claim: ObjectName | None = field(
+        None,
+        "An existing claim, instead of size and class.",
+        "no object: pods name it as `claimName`",
+        "shared-datasets",
+    )
 
 
 class Secret(SpecModel):
     """A Secret that exists in the namespace."""
 
-    keys: tuple[DataKey, ...] = Field(description="Its keys; references are checked.", min_length=1)
+    keys: tuple[DataKey, ...] = field(
+        ..., "Its keys; references are checked.", "no object: `env` may refer to them", ["token"], min_length=1
+    )
 
 
 class Monitoring(SpecModel):
     """Scraping of services."""
 
-    interval: Duration = Field("30s", description="Time between scrapes.")
+    interval: Duration = field("30s", "Time between scrapes.", "`endpoints[].interval` of each ServiceMonitor", "1m")
 
 
 class Project(SpecModel):
     """One project."""
 
-    api_version: Literal["mlspec.dev/v1alpha1"] = Field(description="Version of this format.")
-    kind: Literal["Project"]
-    name: Name = Field(description="Unique in the root; folder under generated/, label, part of the namespace.")
-    owner: Text = Field(description="The group that gets the viewer and operator Roles.")
-    volumes: dict[Name, Volume] = Field({}, description="Claims by name; never pruned or deleted.")
-    secrets: dict[ObjectName, Secret] = Field({}, description="Secrets by name.")
-    monitoring: Monitoring = Monitoring()
-    steps: dict[StepName, Step] = Field({}, description="Run to completion, one Kubernetes run each.")
-    services: dict[Name, Service] = Field({}, description="Long-lived.")
+    api_version: Literal["mlspec.dev/v1alpha1"] = field(
+        ..., "Version of this format.", "nowhere: it says how the file is read", "mlspec.dev/v1alpha1"
+    )
+    kind: Literal["Project"] = field(..., "What the file is.", "nowhere: it says how the file is read", "Project")
+    name: Name = field(
+        ...,
+        "Unique in the root; folder under generated/, label, part of the namespace.",
+        "every path and label, the namespace, the AppProject and Applications",
+        "image-classifier",
+    )
+    owner: Text = field(
+        ...,
+        "The group that gets the viewer and operator Roles.",
+        "the groups of the RoleBindings, as the environment's `access` says",
+        "team-vision",
+    )
+    volumes: dict[Name, Volume] = field(
+        {},
+        "Claims by name; never pruned or deleted.",
+        "a PersistentVolumeClaim of that name in foundation/",
+        {"data": {"size": "100Gi", "access": "ReadWriteMany"}},
+    )
+    secrets: dict[ObjectName, Secret] = field(
+        {},
+        "Secrets that exist in the namespace, by name.",
+        "no object: `env` may refer to them",
+        {"hub": {"keys": ["token"]}},
+    )
+    monitoring: Monitoring = field(
+        Monitoring(),
+        "How services are scraped, where the environment has `prometheus`.",
+        "the ServiceMonitor of every service",
+        {"interval": "1m"},
+    )
+    steps: dict[StepName, Step] = field(
+        {},
+        "Run to completion, one Kubernetes run each.",
+        "a run in pipeline/, named `<step>-<hash>` after what it computes",
+        {"prepare": {"kind": "job", "image": "python:3.12-slim", "script": "/opt/prepare.py"}},
+    )
+    services: dict[Name, Service] = field(
+        {},
+        "Long-lived.",
+        "an object of that name in serving/",
+        {"chat": {"kind": "kserve", "model": {"format": "onnx", "uri": "s3://models/chat"}}},
+    )
