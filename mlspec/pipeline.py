@@ -14,6 +14,7 @@ from mlspec.emit import emit, emit_argocd
 from mlspec.files import compare, lock
 from mlspec.files.compare import Changes
 from mlspec.files.lock import Lock, State
+from mlspec.files.marks import LOCK, digest
 from mlspec.ir import Plan, Target
 from mlspec.k8s.resource import CLUSTER_SCOPED, Body, Key, Resource
 from mlspec.layout import Layout, PlannedEnvironment, lay_out
@@ -205,7 +206,7 @@ def _lock(workspace: Workspace, compiled: Compiled) -> Lock:
     for name, value in workspace.digests.items():
         if name.startswith(f"{ENVIRONMENT_FOLDER}/"):
             inputs[f"../{name}"] = value
-    outputs = {path: lock.digest(content) for path, content in compiled.layout.files.items()}
+    outputs = {path: digest(content) for path, content in compiled.layout.files.items()}
     return Lock(inputs, outputs, tuple(compiled.layout.superseded))
 
 
@@ -233,7 +234,7 @@ def drift(compilation: Compilation, *, each_file: bool = True) -> list[Diagnosti
     found = []
     for change in compilation.changes:
         missing = [finding for finding in change.drift if finding.code == "MLS502"]
-        lock_file = f"{GENERATED}/{change.project}/{lock.LOCK}"
+        lock_file = f"{GENERATED}/{change.project}/{LOCK}"
         if not each_file and any(finding.span.file == lock_file for finding in missing):
             message = f"project {change.project} was never generated: {len(missing)} files are missing"
             help = "run `mlspec generate`"

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlspec import yamltext
-from mlspec.files import lock
+from mlspec.files import marks
 from mlspec.k8s.resource import Body
 from tests.edits import HASHED_EDITS, UNHASHED_EDITS, Edit
 from tests.flow import Data
@@ -214,7 +214,7 @@ def _with_lock(root: Path, path: str, content: bytes) -> None:
     (root / "generated" / path).write_bytes(content)
     where = root / "generated/demo/mlspec.lock"
     found = json.loads(where.read_text())
-    found["outputs"][path] = lock.digest(content)
+    found["outputs"][path] = marks.digest(content)
     where.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mlspec.files import disk, lock
+from mlspec.files import disk, lock, marks
 from tests.files import STEP, generated, refused, two_projects
 from tests.support import make_root, mlspec, snapshot, write_tree
 
@@ -97,7 +97,7 @@ def test_a_strange_lock_of_a_project_that_is_gone_deletes_nothing(root: Path) ->
     path = "demo/base/foundation/resources.yaml"
     content = generated(root)[path]
     (root / "second/mlproject.yaml").unlink()
-    (root / "generated/other/mlspec.lock").write_text(_lock(outputs={path: lock.digest(content)}))
+    (root / "generated/other/mlspec.lock").write_text(_lock(outputs={path: marks.digest(content)}))
     refused(root, "MLS507", "other/mlspec.lock")
 
 
@@ -118,7 +118,7 @@ def test_a_lock_says_what_was_read_and_written(root: Path) -> None:
         "../environments/prod.yaml",
         "../second/mlproject.yaml",
     ]
-    own = {path: lock.digest(content) for path, content in generated(root).items() if "other" in path}
+    own = {path: marks.digest(content) for path, content in generated(root).items() if "other" in path}
     own.pop("other/mlspec.lock")
     assert found["outputs"] == own
 

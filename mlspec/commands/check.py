@@ -9,7 +9,7 @@ import click
 
 from mlspec.commands import session
 from mlspec.diagnostics import Diagnostic, has_errors
-from mlspec.files import apply
+from mlspec.files.hold import locked
 from mlspec.judge import judge
 from mlspec.pipeline import compile_workspace
 from mlspec.spec.load import load
@@ -34,7 +34,7 @@ def command(paths: tuple[Path, ...], environments: tuple[str, ...], output_forma
     PATHS are project files, or folders to search for them. Default: the whole root.
     """
     root, chosen = session.find(own_root, paths)
-    with apply.locked(root, exclusive=False, waiting=session.waiting):
+    with locked(root, exclusive=False, waiting=session.waiting):
         workspace = load(root, chosen)
         _check_names(environments, root)
         compilation = compile_workspace(workspace, environments)

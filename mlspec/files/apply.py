@@ -6,36 +6,16 @@ The lock of a project is the commit point. `mlspec.lock.pending` is there before
 
 from __future__ import annotations
 
-import fcntl
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mlspec.diagnostics import Diagnostic, whole_file
 from mlspec.files.compare import TEMPORARY, Changes
-from mlspec.files.lock import LOCK, PENDING, Lock
-from mlspec.spec.discover import ENVIRONMENT_FOLDER, GENERATED
-
-
-@contextmanager
-def locked(root: Path, *, exclusive: bool, waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold the root against other runs of mlspec; `waiting` is called once if another holds it.
-
-    The lock is taken on the folder environments/, which every root has, so that it leaves no file behind.
-    """
-    handle = os.open(root / ENVIRONMENT_FOLDER, os.O_RDONLY)
-    mode = fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH
-    try:
-        try:
-            fcntl.flock(handle, mode | fcntl.LOCK_NB)
-        except BlockingIOError:
-            waiting()
-            fcntl.flock(handle, mode)
-        yield
-    finally:
-        os.close(handle)
+from mlspec.files.lock import Lock
+from mlspec.files.marks import LOCK, PENDING
+from mlspec.spec.discover import GENERATED
 
 
 @dataclass(slots=True)

@@ -10,7 +10,8 @@ from typing import Final
 
 from mlspec.diagnostics import Diagnostic, Severity, whole_file
 from mlspec.files import disk
-from mlspec.files.lock import LOCK, PENDING, Digests, Lock, State, digest
+from mlspec.files.lock import Digests, Lock, State
+from mlspec.files.marks import LOCK, PENDING, digest
 from mlspec.layout import FileTree, is_run_path
 from mlspec.spec.discover import GENERATED
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -13,13 +12,10 @@ from typing import Final
 from mlspec import names
 from mlspec.diagnostics import Diagnostic, whole_file
 from mlspec.files import disk
+from mlspec.files.marks import FORMAT, LOCK, PENDING, digest
 from mlspec.layout import is_run_path
 from mlspec.spec.discover import GENERATED
 
-FORMAT: Final = 1
-"""Number of the output format: raised when an upgrade writes other bytes for the same inputs."""
-LOCK: Final = "mlspec.lock"
-PENDING: Final = "mlspec.lock.pending"
 MAX_BYTES: Final = 4 << 20
 _PART: Final = "[A-Za-z0-9_-][A-Za-z0-9._-]*"
 
@@ -45,11 +41,6 @@ class Lock:
             **({"earlier": {path: sorted(values) for path, values in earlier.items()}} if earlier else {}),
         }
         return (json.dumps(content, indent=1, sort_keys=True) + "\n").encode()
-
-
-def digest(content: bytes) -> str:
-    """Return a content's digest as the lock records it."""
-    return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
 @dataclass(slots=True)

@@ -1,0 +1,89 @@
+"""What `mlspec generate` does where something may have changed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from mlspec.commands import session
+from mlspec.diagnostics import has_errors
+from mlspec.files import apply
+from mlspec.layout import is_run_path
+from mlspec.pipeline import Compilation, compile_workspace, drift
+from mlspec.spec.discover import GENERATED
+from mlspec.spec.load import load
+
+
+def generate(root: Path, chosen: Sequence[Path]) -> int:
+    """Compile and write; returns the exit code."""
+    compilation = compile_workspace(load(root, chosen))
+    code = session.show(compilation.diagnostics, compilation.workspace.texts, err=True)
+    if has_errors(compilation.diagnostics):
+        return code
+    return _write(compilation, root / GENERATED)
+
+
+def preview(root: Path, chosen: Sequence[Path], *, diff: bool) -> int:
+    """Compile and say what would change; returns the exit code."""
+    compilation = compile_workspace(load(root, chosen))
+    texts = compilation.workspace.texts
+    code = session.show(compilation.diagnostics, texts, err=True)
+    if has_errors(compilation.diagnostics):
+        return code
+    found = drift(compilation)
+    if diff:
+        click.echo("".join(_differences(compilation, root / GENERATED)), nl=False)
+    # With --diff the data is the diff; the names of the files then go beside it.
+    return session.show(found, texts, "concise", err=diff)
+
+
+def _write(compilation: Compilation, generated: Path) -> int:
+    refusals = [refusal for change in compilation.changes for refusal in change.refusals]
+    if refusals:
+        return session.show(refusals, {}, err=True)
+    changes = [change for change in compilation.changes if change.any]
+    problems = apply.apply(generated, changes)
+    if problems:
+        return session.show(problems, {}, err=True)
+    for path in compilation.temporaries:
+        (generated / path).unlink(missing_ok=True)
+    notes = [note for change in changes for note in change.restored]
+    session.show(notes, {}, "concise", err=True)
+    for line in _summary(compilation):
+        click.echo(line, err=True)
+    return 0
+
+
+def _summary(compilation: Compilation) -> Iterator[str]:
+    for compiled in compilation.projects:
+        change = compiled.changes
+        if change is None:
+            continue
+        written, total = len(change.writes), len(compiled.layout.files)
+        removed = f", {len(change.removes)} removed" if change.removes else ""
+        yield f"{change.project}: {written} of {total} files written{removed}"
+        for path in sorted(change.writes):
+            if is_run_path(path):
+                environment = path.split("/")[2]
+                yield f"  new run in {environment}: {Path(path).stem}"
+    for change in compilation.gone:
+        yield f"{change.project}: gone, {len(change.removes)} files removed"
+
+
+def _differences(compilation: Compilation, generated: Path) -> Iterator[str]:
+    for change in compilation.changes:
+        for path in sorted({*change.writes, *change.removes}):
+            yield from _unified(path, _text(generated / path), change.writes.get(path, b"").decode())
+
+
+def _text(path: Path) -> str:
+    return path.read_text(errors="replace") if path.is_file() else ""
+
+
+def _unified(path: str, before: str, after: str) -> Iterator[str]:
+    old = f"{GENERATED}/{path}" if before else "/dev/null"
+    new = f"{GENERATED}/{path}" if after else "/dev/null"
+    yield from difflib.unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), old, new)
