@@ -47,6 +47,7 @@ schemas: $(VENV)/.demo ## build schemas/ again from the pinned packages (needs G
 	$(BIN)/python schemas/refresh.py
 	$(BIN)/mlspec schema project > schemas/mlproject.schema.json
 	$(BIN)/mlspec schema environment > schemas/environment.schema.json
+	$(BIN)/mlspec explain --reference > docs/spec.md
 
 format: $(VENV)/.test ## format and fix what can be fixed
 	$(BIN)/ruff check --fix

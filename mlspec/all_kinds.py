@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from mlspec.kind_base import Kind, StepSpec
-from mlspec.kinds import job, kserve, pytorch
+from mlspec.kinds import job, kserve, pytorch, seldon, tensorflow
 from mlspec.model.operators import Operator
 
-KINDS: Final[dict[str, Kind]] = {kind.TAG: kind for kind in (job, kserve, pytorch)}
+KINDS: Final[dict[str, Kind]] = {kind.TAG: kind for kind in (job, kserve, pytorch, seldon, tensorflow)}
 
 STEP_KINDS: Final = tuple(kind for kind in KINDS.values() if issubclass(kind.SPEC, StepSpec))
 SERVICE_KINDS: Final = tuple(kind for kind in KINDS.values() if not issubclass(kind.SPEC, StepSpec))

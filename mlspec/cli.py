@@ -21,8 +21,10 @@ from mlspec import __version__
 _COMMANDS: Final = {
     "check": ("check", "Judge projects: rules, schemas, references, drift, kustomize build."),
     "completion": ("completion", "Print a completion script for a shell."),
-    "explain": ("explain", "Explain a finding by its code."),
+    "explain": ("explain", "Explain a finding by its code, or a field by its path."),
     "generate": ("generate", "Write generated/ for every environment."),
+    "graph": ("graph", "Show steps, services and what they read and write."),
+    "init": ("init", "Write a project and environments to begin with."),
     "schema": ("schema", "Print the JSON Schema of a project or an environment."),
 }
 

@@ -104,7 +104,9 @@ CODES: Final[dict[str, Code]] = {
         "Steps and services share one set of names: ServiceAccounts and policies are named so.",
     ),
     "MLS213": Code(
-        "reserved name", "mlspec uses the name itself: project `argocd`, environment `common`, volumes `mlspec-…`."
+        "reserved name",
+        "mlspec uses the name itself: project `argocd`, environment `common`, volumes `mlspec-…`, a "
+        "Seldon predictor `metrics`. Or an operator derives it from another name of the service.",
     ),
     "MLS214": Code(
         "volume cannot be shared like that",
@@ -159,6 +161,32 @@ CODES: Final[dict[str, Code]] = {
         "they wait for the volume.",
         Severity.WARNING,
     ),
+    "MLS231": Code(
+        "roles do not make a job",
+        "A TFJob has at most one chief. It ends when its chief ends, or without a chief, when its first worker does: "
+        "parameter servers and evaluators alone would run for ever.",
+    ),
+    "MLS232": Code(
+        "unknown model server",
+        "The name is very like one of Seldon's own servers, but is not one. A platform can add servers of its own to "
+        "the operator's configuration; Seldon refuses a name that is in neither.",
+        Severity.WARNING,
+    ),
+    "MLS233": Code(
+        "traffic does not add up",
+        "Several predictors that answer share the requests: each says how many percent it gets, 100 in all. A shadow "
+        "is not counted. One alone gets all.",
+    ),
+    "MLS234": Code(
+        "shadow does not fit",
+        "A shadow gets copies of the requests that another predictor answers. A service has one at most, and never "
+        "a shadow alone.",
+    ),
+    "MLS235": Code(
+        "server cannot serve that",
+        "Seldon has no image of this model server for the protocol, or its storage initializer cannot load from such "
+        "a URI.",
+    ),
     "MLS301": Code(
         "refused by the schema",
         "An object that mlspec would write does not fit the strict schema of the declared version. The finding "
@@ -209,6 +237,11 @@ CODES: Final[dict[str, Code]] = {
     "MLS509": Code(
         "not needed any more",
         "The file belongs to a project or environment that is gone. `mlspec generate` removes it.",
+    ),
+    "MLS510": Code(
+        "exists already",
+        "`mlspec init` would write this file, or change what it means, since common.yaml is merged under every "
+        "environment. Nothing was written. Choose another folder, or move the file away.",
     ),
 }
 

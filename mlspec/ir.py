@@ -7,7 +7,7 @@ means: only the environments know.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -123,14 +123,30 @@ class Facts:
     egress: tuple[Flow, ...] = ()
     served_from_gateway: tuple[Port, ...] = ()
     metrics: Port | None = None
-    """Where `/metrics` answers."""
+    """Where Prometheus scrapes."""
+    metrics_path: str = "/metrics"
     claims: tuple[Reference, ...] = ()
     """Claims that its pods mount without a `mounts` entry; read only."""
     destinations: tuple[Reference, ...] = ()
     """Destinations that it must reach without an `egress` entry, such as a model URI's scheme."""
+    models: tuple[str, ...] = ()
+    """URIs of the models that its pods load."""
     derived: tuple[Derived, ...] = ()
     children: tuple[tuple[str, str], ...] = ()
     """(group, kind) of the objects that its operator creates."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPart:
+    """What was decided for pods that are alike: all of a workload, or one part of it."""
+
+    resources: PlannedResources
+    placement: Placement
+    env: tuple[PlannedVariable, ...]
+
+
+PartPath = tuple[str, ...]
+"""The field below a step or service that describes a part, such as `roles.ps`; empty where all pods are alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,18 +161,40 @@ class PlannedWorkload:
     digest: str
     wave: int
     labels: Labels
-    resources: PlannedResources
-    placement: Placement
+    parts: Mapping[PartPath, PlannedPart]
     mounts: tuple[PlannedMount, ...]
-    env: tuple[PlannedVariable, ...]
     needs: tuple[str, ...] = ()
     egress: tuple[Flow, ...] = ()
-    storage_secrets: tuple[str, ...] = ()
+    storage_secrets: Labels = field(default_factory=dict)
+    """Secrets with storage credentials, by the destination that they open."""
 
     @property
     def is_run(self) -> bool:
         """Say whether it runs to completion."""
         return self.section == "steps"
+
+    @property
+    def resources(self) -> PlannedResources:
+        """What each pod gets; only where all are alike, so that no part is forgotten."""
+        return self.parts[()].resources
+
+    @property
+    def placement(self) -> Placement:
+        """Where each pod may run; only where all are alike."""
+        return self.parts[()].placement
+
+    @property
+    def env(self) -> tuple[PlannedVariable, ...]:
+        """Variables of each pod; only where all are alike."""
+        return self.parts[()].env
+
+    def part(self, path: PartPath) -> PlannedWorkload:
+        """Return the workload as one of its parts sees it: all pods alike."""
+        return replace(self, parts={(): self.parts[path]})
+
+    def with_env(self, *variables: PlannedVariable) -> PlannedWorkload:
+        """Return the workload with more variables behind those of each pod."""
+        return replace(self, parts={path: replace(part, env=part.env + variables) for path, part in self.parts.items()})
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,20 @@ Shared fields of steps and services live here, so that a kind's file holds only 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, Protocol, TypeVar
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from mlspec.ir import Facts, Gvk, PlannedWorkload, Port, Target
+from mlspec.ir import Facts, Gvk, PartPath, PlannedWorkload, Port, Target
 from mlspec.k8s import pod
 from mlspec.k8s.resource import Body
 from mlspec.model.base import SpecModel, field, refused, refused_inside
 from mlspec.model.blocks import Arguments, Command, Env, GpuField, Mounts, Names, Resources
 from mlspec.model.operators import Operator
+from mlspec.model.quantity import amount, format_quantity
 from mlspec.model.scalars import Duration, ImageReference, Natural, StepName, absolute_path, seconds, text
 
 
@@ -30,8 +32,18 @@ def _script(value: object) -> str:
     return absolute_path(written)
 
 
-class WorkloadSpec(SpecModel):
-    """Fields of every step and service."""
+def one_program(command: Command | None, script: str | None) -> None:
+    """Refuse a program that is written twice."""
+    if command is not None and script is not None:
+        error = refused("`script` beside `command`", "keep one of the two")
+        raise refused_inside([(("script", "[key]"), error)])
+
+
+Script = Annotated[str, BeforeValidator(_script), WithJsonSchema({"type": "string", "pattern": "^/"})]
+
+
+class PodFields(SpecModel):
+    """Fields of pods that are alike: all of a step or service, or one part of it."""
 
     gpu: GpuField | None = field(
         None,
@@ -51,12 +63,24 @@ class WorkloadSpec(SpecModel):
         "the container's `env`",
         {"NCCL_DEBUG": "WARN", "HF_TOKEN": {"secret": "hub", "key": "token"}},
     )
+
+
+class WorkloadSpec(PodFields):
+    """Fields of every step and service."""
+
     egress: Names = field(
         (),
         "Destinations of the environment's `network.destinations` that pods may reach.",
         "an egress rule of the NetworkPolicy each",
         ["huggingface"],
     )
+
+    def parts(self) -> Mapping[PartPath, PodFields]:
+        """Return the parts whose pods differ, by the field that describes each; most kinds are one part, themselves.
+
+        The plan fills in what a part leaves out: from the step or service, then from the environment.
+        """
+        return {(): self}
 
 
 class StepSpec(WorkloadSpec):
@@ -77,13 +101,11 @@ class StepSpec(WorkloadSpec):
         "the container's `command`",
         ["torchrun", "/opt/train.py"],
     )
-    script: Annotated[str, BeforeValidator(_script), WithJsonSchema({"type": "string", "pattern": "^/"})] | None = (
-        field(
-            None,
-            "Absolute path of the program in the image, instead of `command`; launched as the kind does.",
-            "the container's `command`, behind the kind's launcher",
-            "/opt/train.py",
-        )
+    script: Script | None = field(
+        None,
+        "Absolute path of the program in the image, instead of `command`; launched as the kind does.",
+        "the container's `command`, behind the kind's launcher",
+        "/opt/train.py",
     )
     args: Arguments = field(
         (),
@@ -112,9 +134,7 @@ class StepSpec(WorkloadSpec):
 
     @model_validator(mode="after")
     def _one_program(self) -> StepSpec:
-        if self.command is not None and self.script is not None:
-            error = refused("`script` beside `command`", "keep one of the two")
-            raise refused_inside([(("script", "[key]"), error)])
+        one_program(self.command, self.script)
         return self
 
 
@@ -189,6 +209,13 @@ def spec_of(workload: PlannedWorkload, model: type[SpecT]) -> SpecT:
 def no_shared_memory(spec: WorkloadSpec, memory: str) -> str | None:  # the contract's signature
     """No /dev/shm unless it is asked for."""
     return None
+
+
+def quarter_of_memory(spec: WorkloadSpec, memory: str) -> str | None:  # the contract's signature
+    """A quarter of memory: data loaders and collectives pass tensors through /dev/shm."""
+    quarter = amount(memory) / 4
+    whole = quarter // 2**20 * 2**20 or quarter // 1
+    return format_quantity(Fraction(whole), binary=True)
 
 
 def no_findings(workload: PlannedWorkload, target: Target) -> Iterable[Finding]:  # the contract's signature

@@ -499,11 +499,11 @@ def test_small_commands_import_nothing_heavy(arguments: list[str]) -> None:
 def test_help_lists_every_command_and_the_exit_codes(root: Path) -> None:
     result = mlspec(root, "--help")
     assert result.code == 0
-    for word in ("check", "completion", "explain", "generate", "schema", "--root", "130"):
+    for word in ("check", "completion", "explain", "generate", "graph", "init", "schema", "--root", "130"):
         assert word in result.stdout
 
 
-@pytest.mark.parametrize("command", ["check", "completion", "explain", "generate", "schema"])
+@pytest.mark.parametrize("command", ["check", "completion", "explain", "generate", "graph", "init", "schema"])
 def test_every_command_has_help(root: Path, command: str) -> None:
     result = mlspec(root, command, "--help")
     assert result.code == 0

@@ -58,6 +58,7 @@ def test_equal_digests_are_meant() -> None:
     assert [names for names in by_digest.values() if len(names) > 1] == [
         ["minimal pytorch", "what does not compute"],
         ["resources in any spelling", "the same resources in canonical form"],
+        ["roles with replicas", "roles in any order and spelling"],
     ]
 
 

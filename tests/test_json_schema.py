@@ -53,6 +53,22 @@ steps:
     nodes: 2
     processes: 2
     cleanPodPolicy: None
+  roles:
+    kind: tensorflow
+    image: tensorflow/tensorflow:2.19.0
+    cleanPodPolicy: All
+    roles:
+      chief: {}
+      worker:
+        replicas: 2
+        image: tensorflow/tensorflow:2.19.0-gpu
+        script: /opt/train.py
+        args: {epochs: 10}
+        env: {LEVEL: 1, TOKEN: {secret: hub, key: token}}
+        gpu: t4:1
+        resources: {cpu: 1, rdma/ib: 1}
+      ps: {command: [python, -m, serve]}
+      evaluator: {replicas: 1}
 services:
   chat:
     kind: kserve
@@ -62,6 +78,25 @@ services:
     resources: {cpu: 1}
     env: {LEVEL: 1}
     egress: [s3]
+  own: {kind: kserve, image: ghcr.io/acme/serve:1.0, port: 9000}
+  iris:
+    kind: seldon
+    protocol: v2
+    predictors:
+      main:
+        replicas: 2
+        traffic: 90
+        gpu: 1
+        resources: {memory: 8Gi}
+        env: {LEVEL: 1}
+        model: {implementation: SKLEARN_SERVER, uri: "s3://models/iris", parameters: {method: predict}}
+      canary: {traffic: 10, model: {implementation: HUGGINGFACE_SERVER}}
+      next: {shadow: true, traffic: 5, model: {implementation: OWN_SERVER, uri: "pvc://shared/iris"}}
+    egress: [s3]
+  short:
+    kind: seldon
+    model: {implementation: SKLEARN_SERVER, uri: "s3://models/iris"}
+    replicas: 2
 environments:
   dev:
     enabled: true
@@ -76,6 +111,7 @@ cluster: {server: "https://cluster.example.com"}
 namespace: {pattern: "{project}-{environment}", manage: true, podSecurity: baseline}
 training: kubeflow.org/v1 1.9
 kserve: {version: 0.16, mode: Standard}
+seldon: {version: 1.16}
 prometheus: {version: 0.85, namespace: monitoring, podLabels: {app: prometheus}}
 storage:
   nfs: {access: [ReadWriteMany], binding: Immediate}
@@ -291,7 +327,8 @@ def test_what_the_models_refuse_as_unknown_the_schema_refuses_too(path: str, tre
     workspace = load(make_root(tmp_path, text, {"dev": EVERY_ENVIRONMENT}))
     refused = any(finding.code == "MLS102" and "zebra" in finding.message for finding in workspace.diagnostics)
     assert not refused or _errors(PROJECT_VALIDATOR, text)
-    tables = ("volumes", "secrets", "steps", "services", "environments", "args", "env", "mounts")
+    tables = {"volumes", "secrets", "steps", "services", "environments", "args", "env", "mounts"}
+    tables |= {"predictors", "parameters"}
     assert refused or path.rpartition(".")[2] in tables
 
 

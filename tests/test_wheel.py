@@ -59,6 +59,17 @@ def test_the_wheel_generates_what_the_checkout_does(installed: Path, tmp_path: P
     assert "82 objects valid by schema" in checked.stderr
 
 
+def test_the_wheel_begins_a_project(installed: Path, tmp_path: Path) -> None:
+    begun = _run(installed, tmp_path, "init", "--name", "first")
+    assert begun.returncode == 0, begun.stderr
+    assert _run(installed, tmp_path, "generate").returncode == 0
+    checked = _run(installed, tmp_path, "check")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    for template in (REPOSITORY / "mlspec" / "templates").rglob("*.yaml"):
+        carried = installed / "mlspec" / template.relative_to(REPOSITORY / "mlspec")
+        assert carried.read_bytes() == template.read_bytes()
+
+
 def test_the_wheel_holds_every_schema_and_nothing_else_of_the_repository(installed: Path) -> None:
     inside = {
         path.relative_to(installed / "mlspec" / "_schemas").as_posix()

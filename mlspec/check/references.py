@@ -56,7 +56,7 @@ def _references(body: Body) -> Iterator[tuple[str, str]]:
         for key, item in value.items():
             if key in _REFERENCE_KEYS:
                 yield _REFERENCE_KEYS[key](item)
-            elif key == "storageUri" and item.startswith("pvc://"):
+            elif key in ("storageUri", "modelUri") and item.startswith("pvc://"):
                 yield "PersistentVolumeClaim", item.removeprefix("pvc://").split("/")[0]
             elif isinstance(item, dict | list):
                 waiting.append(item)

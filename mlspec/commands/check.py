@@ -36,7 +36,7 @@ def command(paths: tuple[Path, ...], environments: tuple[str, ...], output_forma
     root, chosen = session.find(own_root, paths)
     with locked(root, exclusive=False, waiting=session.waiting):
         workspace = load(root, chosen)
-        _check_names(environments, root)
+        session.check_environments(environments, root)
         compilation = compile_workspace(workspace, environments)
         diagnostics: list[Diagnostic] = list(compilation.diagnostics)
         lines: Sequence[str] = ()
@@ -48,9 +48,3 @@ def command(paths: tuple[Path, ...], environments: tuple[str, ...], output_forma
     for line in lines:
         click.echo(line, err=True)
     return code
-
-
-def _check_names(environments: Sequence[str], root: Path) -> None:
-    for name in environments:
-        if not (root / "environments" / f"{name}.yaml").exists() or name == "common":
-            raise click.BadParameter(f"there is no environments/{name}.yaml", param_hint="-e")

@@ -14,7 +14,7 @@ import click
 from mlspec.codes import exit_code
 from mlspec.diagnostics import Diagnostic, Severity, ordered
 from mlspec.report import json, text
-from mlspec.spec.discover import ENVIRONMENT_FOLDER, find_root
+from mlspec.spec.discover import COMMON, ENVIRONMENT_FOLDER, find_root
 
 Item = TypeVar("Item")
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -56,6 +56,13 @@ def find(own_root: Path | None, paths: Sequence[Path]) -> tuple[Path, list[Path]
         if not path.is_relative_to(root):
             raise click.UsageError(f"{click.format_filename(path)} is not inside the root")
     return root, chosen
+
+
+def check_environments(names: Sequence[str], root: Path) -> None:
+    """Refuse names of environments that the root has no file for."""
+    for name in names:
+        if not (root / ENVIRONMENT_FOLDER / f"{name}.yaml").exists() or name == COMMON:
+            raise click.BadParameter(f"there is no environments/{name}.yaml", param_hint="-e")
 
 
 def waiting() -> None:

@@ -11,6 +11,7 @@ from mlspec.k8s.resource import Body, Resource
 from mlspec.model.scalars import prometheus_duration
 
 _PORT = "metrics"
+_DEFAULT_PATH = "/metrics"  # prometheus-operator's own
 
 
 def emit(plan: Plan) -> Iterator[Resource]:
@@ -48,13 +49,15 @@ def _monitor(plan: Plan, stated: Stated) -> Body:
     name, namespace = names.metrics(stated.workload.name), plan.target.namespace
     # The monitor is the one optional kind: without its CRD the rest of the application still syncs.
     annotations = {**meta.wave(0), meta.SYNC_OPTIONS: "SkipDryRunOnMissingResource=true"}
-    interval = prometheus_duration(plan.monitoring_interval)
+    endpoint = {"interval": prometheus_duration(plan.monitoring_interval), "port": _PORT}
+    if stated.facts.metrics_path != _DEFAULT_PATH:
+        endpoint["path"] = stated.facts.metrics_path
     return {
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "ServiceMonitor",
         "metadata": meta.metadata(name, namespace, _labels(plan, stated), annotations),
         "spec": {
-            "endpoints": [{"interval": interval, "port": _PORT}],
+            "endpoints": [endpoint],
             "selector": {"matchLabels": {meta.PROJECT: plan.project, meta.METRICS_OF: stated.workload.name}},
         },
     }

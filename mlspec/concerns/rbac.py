@@ -51,8 +51,8 @@ def _account(plan: Plan, stated: Stated) -> Body:
             "metadata": meta.metadata(workload.name, target.namespace, labels, annotations),
             "automountServiceAccountToken": False,
             "imagePullSecrets": [{"name": name} for name in target.pull_secrets],
-            # KServe's storage initializer takes its credentials from the Secrets of the ServiceAccount.
-            "secrets": [{"name": name} for name in workload.storage_secrets],
+            # The storage initializers of KServe and Seldon look for credentials in the Secrets of the ServiceAccount.
+            "secrets": [{"name": name} for name in sorted(set(workload.storage_secrets.values()))],
         }
     )
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from mlspec.ir import Labels
 from mlspec.k8s.resource import Body, compact
 
+MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 PROJECT: Final = "mlspec.dev/project"
 STEP: Final = "mlspec.dev/step"
 SERVICE: Final = "mlspec.dev/service"
@@ -31,7 +32,7 @@ FOUNDATION_WAVE: Final = -20
 
 def project_labels(project: str) -> dict[str, str]:
     """Return the labels of everything that belongs to a project."""
-    return {"app.kubernetes.io/managed-by": "mlspec", "app.kubernetes.io/part-of": project, PROJECT: project}
+    return {MANAGED_BY: "mlspec", "app.kubernetes.io/part-of": project, PROJECT: project}
 
 
 def workload_labels(project: str, section: str, name: str, object_name: str) -> dict[str, str]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Annotated, Final, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from mlspec import kind_base
@@ -14,12 +13,13 @@ from mlspec.ir import Facts, Flow, Gvk, Peer, Place, PlannedVariable, PlannedWor
 from mlspec.k8s import meta, pod
 from mlspec.k8s.resource import Body, compact
 from mlspec.kind_base import Finding, ServiceSpec, spec_of
-from mlspec.model.base import SpecModel, refused, refused_inside
+from mlspec.model.base import field, refused, refused_inside
 from mlspec.model.blocks import Arguments, Command
 from mlspec.model.operators import KSERVE, KServe
-from mlspec.model.scalars import ImageReference, Name, PortNumber, Text, integer, matching
+from mlspec.model.scalars import ImageReference, PortNumber, integer
 from mlspec.model.scaling import Replicas, ReplicasField
-from mlspec.model.uris import ModelUri, location
+from mlspec.model.served import Model
+from mlspec.model.uris import location
 from mlspec.names import Derived
 
 # KServe looks for the main container by name, and reads the model's place from this variable of it
@@ -34,50 +34,56 @@ _TORCHSERVE_METRICS: Final = Port(8082)
 _RUNTIME_METRICS: Final = {"kserve-tritonserver": _TRITON_METRICS, "kserve-torchserve": _TORCHSERVE_METRICS}
 _QUEUE_PROXY_METRICS: Final = Port(9091)
 
+Percent = Annotated[
+    int, BeforeValidator(integer(1, 99)), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 99})
+]
 Unfit = tuple[tuple[str, ...], PydanticCustomError]
-
-
-class Model(SpecModel):
-    """The model that is served."""
-
-    uri: ModelUri | None = Field(
-        None,
-        description="Where the model lies: s3://, gs://, hf://, pvc://, oci:// or https://. Required with `format`.",
-    )
-    format: (
-        Annotated[
-            str,
-            BeforeValidator(
-                matching(r"[A-Za-z][-A-Za-z0-9]*", "a model format", "KServe knows onnx, sklearn, huggingface, …")
-            ),
-            WithJsonSchema({"type": "string"}),
-        ]
-        | None
-    ) = Field(None, description="KServe's model format: onnx, sklearn, huggingface, tensorflow, …")
-    version: Text | None = Field(None, description="Version of the format.")
-    runtime: Name | None = Field(None, description="A ServingRuntime by name. Default: KServe picks one.")
-    protocol: Literal["v1", "v2", "grpc-v2"] | None = Field(
-        None, description="Inference protocol. Default: v2 for onnx, triton, tensorrt, huggingface and mlflow, else v1."
-    )
 
 
 class KServeSpec(ServiceSpec):
     """A service that answers requests with a model."""
 
-    kind: Literal["kserve"]
-    model: Model | None = Field(None, description="The model that is served; required without `image`.")
-    image: ImageReference | None = Field(
-        None,
-        description="A container of one's own, instead of `model.format`; the model is in it, or from `model.uri`.",
+    kind: Literal["kserve"] = field(
+        ..., "A model behind an endpoint.", "a serving.kserve.io/v1beta1 InferenceService", "kserve"
     )
-    command: Command | None = Field(None, description="With `image`: exec form. Default: the image's entry point.")
-    args: Arguments = Field((), description="With `image`: a list, or a map of flags.")
-    port: PortNumber | None = Field(None, description="With `image`: where it answers requests. Default: 8080.")
-    replicas: ReplicasField = Field(Replicas(), description="Pods: `2`, or `{min, max, target}`. Default: 1.")
-    canary: Annotated[int, BeforeValidator(integer(1, 99))] | None = Field(
+    model: Model | None = field(
         None,
-        description="Percent of requests for the newest revision (Knative mode); the rest goes to the one before.",
-        json_schema_extra={"minimum": 1, "maximum": 99},
+        "The model that is served; required without `image`.",
+        "`predictor.model`",
+        {"format": "onnx", "uri": "s3://models/classifier"},
+    )
+    image: ImageReference | None = field(
+        None,
+        "A container of one's own, instead of `model.format`; the model is in it, or from `model.uri`.",
+        "`predictor.containers[].image`",
+        "ghcr.io/acme/serve:1.0",
+    )
+    command: Command | None = field(
+        None,
+        "With `image`: exec form. Default: the image's entry point.",
+        "`predictor.containers[].command`",
+        ["python", "/opt/serve.py"],
+    )
+    args: Arguments = field(
+        (), "With `image`: a list, or a map of flags.", "`predictor.containers[].args`", {"workers": 2}
+    )
+    port: PortNumber | None = field(
+        None,
+        "With `image`: where it answers requests. Default: 8080.",
+        "`predictor.containers[].ports`, always written; the NetworkPolicy opens it",
+        8000,
+    )
+    replicas: ReplicasField = field(
+        Replicas(),
+        "Pods: `2`, or `{min, max, target}`. Default: 1.",
+        "`predictor.minReplicas` and `maxReplicas`, and the autoscaler's class",
+        {"min": 1, "max": 5, "target": {"cpu": 70}},
+    )
+    canary: Percent | None = field(
+        None,
+        "Percent of requests for the newest revision (Knative mode); the rest goes to the one before.",
+        "`predictor.canaryTrafficPercent`",
+        10,
     )
 
     @model_validator(mode="after")
@@ -189,6 +195,7 @@ def facts(workload: PlannedWorkload, target: Target) -> Facts:
         metrics=_metrics(spec, _installed(target)),
         claims=(Reference(place.claim, ("model", "uri")),) if place and place.claim else (),
         destinations=(Reference(place.destination, ("model", "uri")),) if place and place.destination else (),
+        models=(spec.model.uri,) if spec.model and spec.model.uri else (),
         # The host label of the default domain template, `<name>-predictor-<namespace>`; KServe fails beyond 63.
         derived=(Derived("the host", (name, "-predictor", *(("-", namespace) if namespace else ()))),),
         children=tuple(children),
@@ -285,6 +292,6 @@ def _model(workload: PlannedWorkload, spec: KServeSpec) -> Body:
 def _container(workload: PlannedWorkload, spec: KServeSpec) -> Body:
     """Return a server of one's own; the port is always written, so that the Service finds it."""
     uri = spec.model.uri if spec.model else None
-    env = (*workload.env, *((PlannedVariable(_STORAGE_VARIABLE, uri),) if uri else ()))
+    pods = workload.with_env(PlannedVariable(_STORAGE_VARIABLE, uri)) if uri else workload
     ports = (Port(spec.port) if spec.port else _HTTP,)
-    return pod.container(replace(workload, env=env), _CONTAINER, spec.image or "", spec.command or (), spec.args, ports)
+    return pod.container(pods, _CONTAINER, spec.image or "", spec.command or (), spec.args, ports)

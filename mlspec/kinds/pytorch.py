@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fractions import Fraction
 from typing import Final, Literal
 
 from mlspec import kind_base
 from mlspec.ir import Facts, Gvk, Place, PlannedWorkload, Port, Target
 from mlspec.k8s import meta, pod
 from mlspec.k8s.resource import Body, compact
-from mlspec.kind_base import Finding, StepSpec, WorkloadSpec, spec_of
+from mlspec.kind_base import Finding, StepSpec, spec_of
 from mlspec.model.base import field
 from mlspec.model.operators import TRAINING
-from mlspec.model.quantity import amount, format_quantity
 from mlspec.model.scalars import Positive
 from mlspec.names import Derived
 
@@ -48,13 +46,7 @@ SPEC: Final = PyTorchSpec
 OPERATOR: Final = TRAINING
 GVK: Final = Gvk("kubeflow.org", "v1", "PyTorchJob")
 UNHASHED: Final = frozenset({"clean_pod_policy"})
-
-
-def shared_memory(spec: WorkloadSpec, memory: str) -> str | None:  # the contract's signature
-    """A quarter of memory: data loaders and NCCL pass tensors through /dev/shm."""
-    quarter = amount(memory) / 4
-    whole = quarter // 2**20 * 2**20 or quarter // 1
-    return format_quantity(Fraction(whole), binary=True)
+shared_memory = kind_base.quarter_of_memory
 
 
 def processes(spec: PyTorchSpec) -> int:

@@ -51,11 +51,14 @@ class Resources(SpecModel):
         None, "CPUs of a pod. Default: the environment's `defaults.cpu`.", "`cpu` in requests and limits", "500m"
     )
     memory: Memory | None = field(
-        None, "Memory of a pod. Default: the environment's `defaults.memory`.", "`memory` in requests and limits", "16Gi"
+        None,
+        "Memory of a pod. Default: the environment's `defaults.memory`.",
+        "`memory` in requests and limits",
+        "16Gi",
     )
     shared_memory: Memory | None = field(
         None,
-        "Size of /dev/shm, a part of memory. Default: a quarter of memory for `pytorch`, none otherwise.",
+        "Size of /dev/shm, a part of memory. Default: a quarter of memory in training jobs, none otherwise.",
         "an `emptyDir` in memory, mounted at /dev/shm",
         "8Gi",
     )
@@ -88,6 +91,11 @@ class Resources(SpecModel):
                 for key, item in found.items()
             )
         return value
+
+    def over(self, other: Resources) -> Resources:
+        """Return these resources, with what they leave out taken from others."""
+        own = {name: getattr(self, name) or getattr(other, name) for name in ("cpu", "memory", "shared_memory")}
+        return self.model_copy(update={**own, "extended": other.extended | self.extended})
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:

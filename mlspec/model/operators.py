@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, WithJsonSchema
 
-from mlspec.model.base import SpecModel, refused
+from mlspec.model.base import SpecModel, field, refused
 from mlspec.model.scalars import Version, text
 
 
@@ -22,6 +22,10 @@ class Operator:
     description: str
     schemas: Callable[[Any], str]
     """Folder of `schemas/crds` for a declared value."""
+    goes: str = ""
+    example: Any = None
+    serves: bool = False
+    """Its services get their requests through the environment's gateway."""
 
 
 def minor(version: str) -> str:
@@ -50,10 +54,21 @@ def _training(value: object) -> TrainingOperator:
 class KServe(SpecModel):
     """KServe as installed in the cluster."""
 
-    version: Version = Field(description="KServe's version, `0.16`.")
-    mode: Literal["Standard", "Knative"] = Field(
-        description="How predictors run: as Deployments, or as Knative services."
+    version: Version = field(
+        ..., "KServe's version, `0.16`.", "chooses the schemas, and how this KServe spells the mode", "0.16"
     )
+    mode: Literal["Standard", "Knative"] = field(
+        ...,
+        "How predictors run: as Deployments, or as Knative services.",
+        "the annotations for mode and autoscaler of InferenceServices, and who may reach their pods",
+        "Standard",
+    )
+
+
+class Seldon(SpecModel):
+    """Seldon Core 1.x as installed in the cluster."""
+
+    version: Version = field(..., "Seldon Core's version, `1.16`.", "chooses the schemas", "1.16")
 
 
 TRAINING: Final = Operator(
@@ -65,7 +80,24 @@ TRAINING: Final = Operator(
     ],
     "The training operator of the cluster: `kubeflow.org/v1 1.9`.",
     lambda value: f"training-operator-{minor(value.version)}",
+    goes="no object: chooses the schemas of training jobs, which are refused without it",
+    example="kubeflow.org/v1 1.9",
 )
 KSERVE: Final = Operator(
-    "kserve", KServe, "KServe of the cluster: version and mode.", lambda value: f"kserve-{minor(value.version)}"
+    "kserve",
+    KServe,
+    "KServe of the cluster: version and mode.",
+    lambda value: f"kserve-{minor(value.version)}",
+    goes="no object: chooses the schemas of InferenceServices, which are refused without it",
+    example={"version": "0.16", "mode": "Standard"},
+    serves=True,
+)
+SELDON: Final = Operator(
+    "seldon",
+    Seldon,
+    "Seldon Core of the cluster.",
+    lambda value: f"seldon-{minor(value.version)}",
+    goes="no object: chooses the schemas of SeldonDeployments, which are refused without it",
+    example={"version": "1.16"},
+    serves=True,
 )

@@ -6,8 +6,10 @@ from mlspec.diagnostics import suggestion
 from mlspec.ir import Flow, Peer, Placement, Port
 from mlspec.model.blocks import Gpu
 from mlspec.plan.scope import Path, Scope
-from mlspec.spec.environment import Destination, EnvironmentFields, GpuType, Toleration
+from mlspec.spec.cluster import GpuType, Toleration
+from mlspec.spec.environment import EnvironmentFields
 from mlspec.spec.project import Volume
+from mlspec.spec.surroundings import Destination
 
 
 def gpu_type(gpu: Gpu | None, environment: EnvironmentFields, scope: Scope, path: Path) -> GpuType | None:
@@ -33,7 +35,7 @@ def gpu_type(gpu: Gpu | None, environment: EnvironmentFields, scope: Scope, path
         scope.report("MLS205", f"{scope.place} has several GPU types and no default", path, help)
     elif found.per_node is not None and gpu.count > found.per_node:
         message = f"{gpu.count} GPUs a pod, but a node of {name} in {scope.place} has {found.per_node}"
-        scope.report("MLS217", message, path, f"write at most {found.per_node}, and more `nodes`")
+        scope.report("MLS217", message, path, f"write at most {found.per_node}, and more pods")
     return found
 
 

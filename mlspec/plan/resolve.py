@@ -12,8 +12,10 @@ from mlspec.all_kinds import KINDS
 from mlspec.diagnostics import Diagnostic, suggestion
 from mlspec.ir import (
     Flow,
+    PartPath,
     Plan,
     PlannedMount,
+    PlannedPart,
     PlannedResources,
     PlannedVariable,
     PlannedVolume,
@@ -22,7 +24,7 @@ from mlspec.ir import (
     Target,
 )
 from mlspec.k8s import meta
-from mlspec.kind_base import Kind, StepSpec, WorkloadSpec
+from mlspec.kind_base import Kind, PodFields, StepSpec, WorkloadSpec
 from mlspec.model.blocks import SecretKey
 from mlspec.plan import defaults, graph, identity, rules
 from mlspec.plan.scope import Path, Scope
@@ -135,13 +137,7 @@ class _Planner:
         return self._stated(self._workload("services", name, spec, name))
 
     def _workload(self, section: str, name: str, spec: WorkloadSpec, object_name: str) -> PlannedWorkload:
-        path = (section, name)
-        gpu = defaults.gpu_type(spec.gpu, self.environment, self.scope, (*path, "gpu"))
-        devices = list(spec.resources.extended.items())
-        if spec.gpu is not None and gpu is not None:
-            devices.append((gpu.resource, spec.gpu.count))
-        memory = spec.resources.memory or self.environment.defaults.memory
-        shared = spec.resources.shared_memory or KINDS[_tag(spec)].shared_memory(spec, memory)
+        place = (section, name)
         return PlannedWorkload(
             name=name,
             section=section,
@@ -151,12 +147,26 @@ class _Planner:
             digest="",
             wave=0,
             labels=meta.workload_labels(self.project.name, section, name, object_name),
-            resources=PlannedResources(
-                spec.resources.cpu or self.environment.defaults.cpu, memory, shared, tuple(sorted(devices))
-            ),
-            placement=defaults.placement(gpu, self.environment),
+            parts={path: self._part(place, spec, path, own) for path, own in spec.parts().items()},
             mounts=(),
-            env=self._variables(section, name, spec),
+        )
+
+    def _part(self, place: Path, spec: WorkloadSpec, path: PartPath, own: PodFields) -> PlannedPart:
+        """Return what one part of a workload gets: what it leaves out is the workload's, then the environment's."""
+        wanted = spec.gpu if own.gpu is None else own.gpu
+        where = place if own.gpu is None else (*place, *path)
+        gpu = defaults.gpu_type(wanted, self.environment, self.scope, (*where, "gpu"))
+        asked = own.resources.over(spec.resources)
+        devices = list(asked.extended.items())
+        if wanted is not None and gpu is not None:
+            devices.append((gpu.resource, wanted.count))
+        memory = asked.memory or self.environment.defaults.memory
+        shared = asked.shared_memory or KINDS[_tag(spec)].shared_memory(spec, memory)
+        cpu = asked.cpu or self.environment.defaults.cpu
+        return PlannedPart(
+            PlannedResources(cpu, memory, shared, tuple(sorted(devices))),
+            defaults.placement(gpu, self.environment),
+            self._variables(place, spec, path, own),
         )
 
     def _stated(self, workload: PlannedWorkload) -> Stated:
@@ -165,7 +175,7 @@ class _Planner:
         path = (workload.section, workload.name)
         facts = kind.facts(workload, self.target)
         flows: list[Flow] = []
-        secrets: list[str] = []
+        secrets: dict[str, str] = {}
         spec = workload.spec
         assert isinstance(spec, WorkloadSpec)  # noqa: S101  # narrows for mypy
         for index, name in enumerate(spec.egress):
@@ -175,8 +185,8 @@ class _Planner:
             found = defaults.destination(reference.name, self.environment, self.scope, (*path, *reference.path))
             if found is not None:
                 flows.append(defaults.flow(found))
-                secrets += [found.secret] if found.secret else []
-        planned = replace(workload, egress=_unique(flows), storage_secrets=tuple(sorted(set(secrets))))
+                secrets |= {reference.name: found.secret} if found.secret else {}
+        planned = replace(workload, egress=_unique(flows), storage_secrets=secrets)
         self._check_kind(kind, planned)
         return Stated(planned, facts)
 
@@ -208,17 +218,20 @@ class _Planner:
             found.append(PlannedMount(volume_name, volume.claim or volume_name, mount.path, mount.read_only))
         return tuple(found)
 
-    def _variables(self, section: str, name: str, spec: WorkloadSpec) -> tuple[PlannedVariable, ...]:
+    def _variables(
+        self, place: Path, spec: WorkloadSpec, path: PartPath, own: PodFields
+    ) -> tuple[PlannedVariable, ...]:
         found = []
-        for variable, value in spec.env.items():
+        for variable, value in (spec.env | own.env).items():
             if isinstance(value, SecretKey):
-                self._check_secret(value, (section, name, "env", variable))
+                where = (*place, *path) if variable in own.env else place
+                self._check_secret(value, (*where, "env", variable))
                 found.append(PlannedVariable(variable, None, value.secret, value.key))
             else:
                 found.append(PlannedVariable(variable, value.value))
         return tuple(found)
 
-    def _check_secret(self, reference: SecretKey, path: tuple[str, ...]) -> None:
+    def _check_secret(self, reference: SecretKey, path: Path) -> None:
         secret = self.project.secrets.get(reference.secret)
         if secret is None and self.scope.written("secrets", reference.secret):
             return

@@ -8,9 +8,10 @@ from typing import Final
 from mlspec import names, schemas
 from mlspec.all_kinds import OPERATORS
 from mlspec.diagnostics import Severity
-from mlspec.ir import Plan, PlannedMount, Stated
+from mlspec.ir import PartPath, Plan, PlannedMount, Stated
+from mlspec.kind_base import WorkloadSpec
 from mlspec.model.base import SpecModel
-from mlspec.model.operators import KSERVE, minor
+from mlspec.model.operators import minor
 from mlspec.model.quantity import amount
 from mlspec.names import Derived
 from mlspec.plan.scope import Path, Scope
@@ -107,21 +108,34 @@ def _resources(plan: Plan, project: Project, environment: EnvironmentFields, sco
     catalogue = {gpu.resource for gpu in environment.gpus.values()}
     for stated in plan.workloads:
         workload = stated.workload
-        path = (workload.section, workload.name, "resources")
-        shared = workload.resources.shared_memory
-        if shared is not None and amount(shared) > amount(workload.resources.memory):
-            message = f"shared memory {shared} is more than memory {workload.resources.memory}, which it is a part of"
-            scope.report("MLS217", message, (*path, "sharedMemory"), "raise `memory`, or lower `sharedMemory`")
-        spec = project.steps.get(workload.name) if workload.is_run else project.services.get(workload.name)
-        for name in sorted(set(spec.resources.extended) & catalogue) if spec else ():
-            help = f"write `gpu: {spec.resources.extended[name]}` instead" if spec else ""
-            scope.report("MLS105", f"`{name}` is a GPU resource of {scope.place}", (*path, name), help, at_key=True)
+        specs = project.steps if workload.is_run else project.services
+        spec, place = specs[workload.name], (workload.section, workload.name)
+        for path, part in workload.parts.items():
+            shared, memory = part.resources.shared_memory, part.resources.memory
+            if shared is not None and amount(shared) > amount(memory):
+                of = f" of `{'.'.join(path)}`" if path else ""
+                message = f"shared memory {shared} is more than memory {memory}{of}, which it is a part of"
+                where = (*place, *_shared_memory(spec, path))
+                scope.report("MLS217", message, where, "raise `memory`, or lower `sharedMemory`")
+        for path, own in ({(): spec} | dict(spec.parts())).items():
+            for name in sorted(set(own.resources.extended) & catalogue):
+                where = (*place, *path, "resources", name)
+                help = f"write `gpu: {own.resources.extended[name]}` instead"
+                scope.report("MLS105", f"`{name}` is a GPU resource of {scope.place}", where, help, at_key=True)
+
+
+def _shared_memory(spec: WorkloadSpec, path: PartPath) -> PartPath:
+    """Return the field of a part that makes its shared memory too large: its own, its memory, or the workload's."""
+    own = spec.parts()[path].resources
+    field = "sharedMemory" if own.shared_memory else "memory" if own.memory and path else None
+    return (*path, "resources", field) if field else ("resources", "sharedMemory")
 
 
 def _mounts(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
     for stated in plan.steps:
         workload = stated.workload
-        seen = {"/dev/shm": "shared memory"} if workload.resources.shared_memory else {}  # noqa: S108  # in the container
+        shared = any(part.resources.shared_memory for part in workload.parts.values())
+        seen = {"/dev/shm": "shared memory"} if shared else {}  # noqa: S108  # in the container
         for mount in workload.mounts:
             path = ("steps", workload.name, "mounts", mount.volume)
             where = mount.path.rstrip("/") or "/"
@@ -185,7 +199,8 @@ def _claims(plan: Plan, project: Project, environment: EnvironmentFields, scope:
 
 
 def _gateway(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
-    if plan.target.gateway is None and KSERVE.field in plan.target.operators:
+    serving = {operator.field for operator in OPERATORS if operator.serves}
+    if plan.target.gateway is None and serving & plan.target.operators.keys():
         help = "add `network: {gateway: {namespace: istio-system, podLabels: {app: istio-ingressgateway}}}`"
         scope.report_environment(
             "MLS103", "missing key `gateway`: services get their requests from it", ("network", "gateway"), help

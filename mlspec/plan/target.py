@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from mlspec.ir import Peer, PlannedArgoCD, PlannedQuota, Target
 from mlspec.model.scalars import expand, prometheus_duration
-from mlspec.spec.environment import ArgoCD, EnvironmentFields, PeerSelector, SyncWindow, operators_of
+from mlspec.spec.environment import EnvironmentFields, operators_of
 from mlspec.spec.project import Project
+from mlspec.spec.surroundings import ArgoCD, PeerSelector, SyncWindow
 
 
 def build_target(project: Project, name: str | None, environment: EnvironmentFields) -> Target:

@@ -23,7 +23,7 @@ _COLOURS = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "36"}
 
 def concise(diagnostics: Sequence[Diagnostic]) -> str:
     """Return one line a finding: `file:line:column: CODE message`."""
-    return "".join(_safe(f"{_place(d.span)}: {d.severity}[{d.code}] {d.message}") + "\n" for d in diagnostics)
+    return "".join(safe(f"{_place(d.span)}: {d.severity}[{d.code}] {d.message}") + "\n" for d in diagnostics)
 
 
 def full(diagnostics: Sequence[Diagnostic], texts: Mapping[str, str], *, colour: bool) -> str:
@@ -43,7 +43,7 @@ def summary(diagnostics: Sequence[Diagnostic]) -> str:
     return f"found {' and '.join(words)} in {files} file{'s' if files != 1 else ''}\n"
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
     """Return text of a user's without control characters, so that a finding is one line and only that."""
     return text.translate(_PICTURES).replace("\t", " ")
 
@@ -58,8 +58,8 @@ def _paint(text: str, code: str, colour: bool) -> str:
 
 def _frame(diagnostic: Diagnostic, lines: Mapping[str, list[str]], *, colour: bool) -> str:
     head = _paint(f"{diagnostic.severity}[{diagnostic.code}]", f"1;{_COLOURS[diagnostic.severity]}", colour)
-    path = f"  ({_safe(diagnostic.path)})" if diagnostic.path else ""
-    message, place = _safe(diagnostic.message), _safe(_place(diagnostic.span))
+    path = f"  ({safe(diagnostic.path)})" if diagnostic.path else ""
+    message, place = safe(diagnostic.message), safe(_place(diagnostic.span))
     source = lines.get(diagnostic.span.file, [])
     shown = _context(source, diagnostic.span.line)
     gutter = len(str(shown[-1])) if shown else 2
@@ -74,9 +74,9 @@ def _frame(diagnostic: Diagnostic, lines: Mapping[str, list[str]], *, colour: bo
             caret = _paint("^" * length, _COLOURS[diagnostic.severity], colour)
             text += f"{' ' * gutter} | {_blank(line, diagnostic.span.column - start)}{caret}\n"
     for related in diagnostic.related:
-        text += f"{' ' * gutter} = note: {_safe(f'{_place(related.span)}: {related.message}')}\n"
+        text += f"{' ' * gutter} = note: {safe(f'{_place(related.span)}: {related.message}')}\n"
     if diagnostic.help:
-        text += f"{' ' * gutter} = help: {_safe(diagnostic.help)}\n"
+        text += f"{' ' * gutter} = help: {safe(diagnostic.help)}\n"
     return text
 
 

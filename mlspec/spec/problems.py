@@ -186,9 +186,8 @@ def _closed_set(type_: str, context: dict[str, Any], found: Found) -> Diagnostic
     return Diagnostic("MLS105", f"expected {known}, got {_what(node)}", node.span, ".".join(path), help)
 
 
-_TABLES = frozenset(
-    {"steps", "services", "volumes", "secrets", "mounts", "env", "gpus", "storage", "destinations", "nodeSelector"}
-)
+_TABLES = {"steps", "services", "volumes", "secrets", "mounts", "env", "predictors", "parameters"}
+_TABLES |= {"gpus", "storage", "destinations", "nodeSelector"}
 
 
 def _form(expected: str, found: Found) -> str:
@@ -212,8 +211,17 @@ def _add(name: str, field: FieldInfo | None) -> str:
     inner = _models(annotation) if isinstance(annotation, type) else []
     required = [key for model in inner for key, part in _by_alias(model).items() if part.is_required()]
     shown = f"{name}: {{{', '.join(f'{key}: …' for key in required)}}}" if required else f"{name}:"
+    if inner and not required and field.examples:
+        shown = f"{name}: {_flow(field.examples[0])}"
     meaning = (field.description or next((model.__doc__ or "" for model in inner), "")).strip().rstrip(".")
     return f"add `{shown}`" + (f" ({meaning})" if meaning else "")
+
+
+def _flow(value: Any) -> str:
+    """Return an example of names and maps as one line of YAML."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_flow(item)}" for key, item in value.items()) + "}"
+    return str(value)
 
 
 def _what(node: Node) -> str:

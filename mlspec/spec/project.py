@@ -10,7 +10,7 @@ from mlspec.all_kinds import SERVICE_KINDS, STEP_KINDS
 from mlspec.kind_base import ServiceSpec, StepSpec
 from mlspec.model.base import SpecModel, field
 from mlspec.model.scalars import DataKey, Duration, Memory, Name, ObjectName, StepName, Text
-from mlspec.spec.environment import Access
+from mlspec.spec.cluster import Access
 
 if TYPE_CHECKING:
     Step = StepSpec

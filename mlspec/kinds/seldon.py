@@ -1,0 +1,300 @@
+"""Kind `seldon`: predictors behind an endpoint, as a machinelearning.seldon.io/v1 SeldonDeployment.
+
+Facts about the operator were read in its source, v1.16.0, in the files named beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Final, Literal, NamedTuple
+
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
+
+from mlspec import kind_base, names
+from mlspec.ir import Facts, Gvk, PartPath, Place, PlannedWorkload, Port, Reference, Target
+from mlspec.k8s import meta, pod
+from mlspec.k8s.resource import Body, compact
+from mlspec.kind_base import Finding, PodFields, ServiceSpec, spec_of
+from mlspec.model import servers
+from mlspec.model.base import field, refused, refused_inside
+from mlspec.model.operators import SELDON
+from mlspec.model.scalars import Boolean, Name, Positive, integer
+from mlspec.model.servers import EXAMPLE, Model
+from mlspec.model.uris import location
+from mlspec.names import Derived
+
+# One name for every graph unit. It is the model's name in requests (`/v2/models/model/infer`), so predictors that
+# share traffic must share it; units of one name get one port (defaults.go); and Deployments, Services and a label
+# key are derived from it (seldondeployment_types.go), so a short one leaves room for names that users choose.
+_UNIT: Final = "model"
+# Beside the unit, which is a proxy then, where TensorFlow Serving speaks Seldon's own protocol
+# (seldondeployment_prepackaged_servers.go): the model is in this container.
+_SERVING: Final = "tfserving"
+# The executor stands in every predictor's pod (seldondeployment_engine.go): REST and gRPC, and Prometheus on the first.
+_HTTP: Final = Port(8000)
+_GRPC: Final = Port(5001)
+_METRICS_PATH: Final = "/prometheus"
+_CHILDREN: Final = (
+    *(("", kind) for kind in ("Pod", "Service")),
+    *(("apps", kind) for kind in ("Deployment", "ReplicaSet")),
+    *(("getambassador.io", kind) for kind in ("Mapping", "TLSContext")),
+    *(("networking.istio.io", kind) for kind in ("DestinationRule", "VirtualService")),
+)
+
+Traffic = Annotated[
+    int, BeforeValidator(integer(0, 100)), WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 100})
+]
+
+
+class Predictor(PodFields):
+    """Pods that serve one model; gpu, resources and env that are left out are the service's."""
+
+    model: Model = field(..., "The model that is served.", "`graph`", EXAMPLE)
+    replicas: Positive = field(1, "Pods of the predictor.", "`replicas`, always written", 3)
+    traffic: Traffic | None = field(
+        None,
+        "Percent of the requests; required of several. A shadow gets copies of so many. Default: all.",
+        "`traffic`",
+        90,
+    )
+    shadow: Boolean = field(False, "Gets copies of requests; nobody sees its answers.", "`shadow`", True)
+
+
+class Planned(NamedTuple):
+    """A predictor in either form."""
+
+    name: str
+    path: PartPath
+    predictor: Predictor
+
+
+class SeldonSpec(ServiceSpec):
+    """A service of one or more predictors."""
+
+    kind: Literal["seldon"] = field(
+        ..., "Models behind Seldon Core 1.x (legacy).", "a machinelearning.seldon.io/v1 SeldonDeployment", "seldon"
+    )
+    protocol: Literal["seldon", "tensorflow", "v2"] = field("seldon", "Inference protocol.", "`protocol`", "v2")
+    model: Model | None = field(
+        None, "The model of one predictor `default`, instead of `predictors`.", "`predictors[].graph`", EXAMPLE
+    )
+    replicas: Positive = field(1, "Pods of the one predictor, beside `model`.", "`predictors[].replicas`", 3)
+    predictors: dict[Name, Predictor] = field(
+        {}, "Predictors by name.", "`predictors`", {"main": {"model": EXAMPLE, "replicas": 3}}, min_length=1
+    )
+
+    @model_validator(mode="after")
+    def _one_form(self) -> SeldonSpec:
+        errors = list(self._errors())
+        if errors:
+            raise refused_inside(errors)
+        return self
+
+    def _errors(self) -> Iterator[tuple[tuple[str, ...], PydanticCustomError]]:
+        if self.model is None and not self.predictors:
+            help = "add `model: {implementation: SKLEARN_SERVER, uri: gs://…}`, or `predictors`"
+            yield ("kind", "[key]"), refused("missing key `model`", help, "MLS103")
+        if self.model is not None and self.predictors:
+            yield ("predictors", "[key]"), refused("`predictors` beside `model`", "keep one of the two")
+        if "replicas" in self.model_fields_set and self.predictors:
+            yield ("replicas", "[key]"), refused("`replicas` beside `predictors`", "write it in each predictor")
+        for name in self.predictors:
+            # Each predictor is a Service `<service>-<predictor>`, and its unit another (seldondeployment_types.go).
+            taken = {names.metrics(""): "the metrics of the service"}
+            taken |= {f"-{other}-{_UNIT}": f"the model of predictor `{other}`" for other in self.predictors}
+            if f"-{name}" in taken:
+                message = f"the Service of predictor `{name}` would be the one of {taken[f'-{name}']}"
+                yield ("predictors", name, "[key]"), refused(message, "choose another name", "MLS213")
+
+    def parts(self) -> Mapping[PartPath, PodFields]:
+        """Return the predictors; in the short form the service is its only part."""
+        return {("predictors", name): predictor for name, predictor in self.predictors.items()} or {(): self}
+
+    def planned(self) -> list[Planned]:
+        """Return the predictors in the order written, the short form's as `default`."""
+        if self.model is not None:
+            alone = Predictor.model_construct(model=self.model, replicas=self.replicas)
+            return [Planned("default", (), alone)]
+        return [Planned(name, ("predictors", name), predictor) for name, predictor in self.predictors.items()]
+
+
+TAG: Final = "seldon"
+SPEC: Final = SeldonSpec
+OPERATOR: Final = SELDON
+GVK: Final = Gvk("machinelearning.seldon.io", "v1", "SeldonDeployment")
+UNHASHED: Final[frozenset[str]] = frozenset()
+shared_memory = kind_base.no_shared_memory
+
+
+def _labels(workload: PlannedWorkload) -> dict[str, str]:
+    """Return our labels of the pods, without the one that the operator replaces (controllers/labels.go)."""
+    return {key: value for key, value in sorted(workload.labels.items()) if key != meta.MANAGED_BY}
+
+
+def _proxied(spec: SeldonSpec, model: Model) -> bool:
+    return model.implementation == servers.TENSORFLOW and spec.protocol == "seldon"
+
+
+def facts(workload: PlannedWorkload, target: Target) -> Facts:  # the contract's signature
+    """Return what holds for the pods of all predictors (createDeploymentWithoutEngine, addEngineToDeployment)."""
+    spec, name = spec_of(workload, SeldonSpec), workload.object_name
+    planned = spec.planned()
+    # Without a URI the server loads from the Hub, as `hf://` elsewhere; `egress` may name the way there instead.
+    places = [
+        (location(model.uri or "hf://"), (*item.path, "model", "uri" if model.uri else "implementation"))
+        for item in planned
+        if (model := item.predictor.model).uri or not spec.egress
+    ]
+    return Facts(
+        gvk=GVK,
+        place=Place.SERVING,
+        pods=sum(item.predictor.replicas for item in planned),
+        pod_labels={
+            **_labels(workload),
+            meta.MANAGED_BY: "seldon-core",
+            "fluentd": "true",
+            "seldon-deployment-id": name,
+            "seldon.io/model": "true",
+        },
+        served_from_gateway=(_HTTP, _GRPC),
+        metrics=_HTTP,
+        metrics_path=_METRICS_PATH,
+        claims=tuple(Reference(place.claim, path) for place, path in places if place.claim),
+        destinations=tuple(Reference(place.destination, path) for place, path in places if place.destination),
+        models=tuple(item.predictor.model.uri for item in planned if item.predictor.model.uri),
+        # The longest of the names, which is also the pods' label `app`; beyond the limit the operator hashes it.
+        derived=tuple(
+            Derived(f"the Deployment of predictor {item.name}", (name, f"-{item.name}", f"-0-{_UNIT}"))
+            for item in planned
+        ),
+        children=_CHILDREN,
+    )
+
+
+def check(workload: PlannedWorkload, target: Target) -> Iterable[Finding]:  # the contract's signature
+    """Judge what each server can do, and how the predictors share requests (seldondeployment_webhook.go)."""
+    spec = spec_of(workload, SeldonSpec)
+    planned = spec.planned()
+    for item in planned:
+        yield from _server(spec, item)
+    shadows = [item for item in planned if item.predictor.shadow]
+    answering = [item for item in planned if not item.predictor.shadow]
+    if len(shadows) > 1:
+        first, second = shadows[:2]
+        message = f"`{first.name}` and `{second.name}` are shadows, but requests are copied to one"
+        where, other = (*second.path, "shadow"), (*first.path, "shadow")
+        yield Finding("MLS234", message, where, "keep one of them", other)
+    elif shadows and not answering:
+        message = f"`{shadows[0].name}` gets copies of requests that nobody answers"
+        yield Finding("MLS234", message, (*shadows[0].path, "shadow"), "remove `shadow`, or add a predictor")
+    yield from _traffic(answering)
+
+
+def _server(spec: SeldonSpec, item: Planned) -> Iterator[Finding]:
+    model, where = item.predictor.model, (*item.path, "model")
+    meant, spoken = servers.misspelling(model.implementation), servers.PROTOCOLS.get(model.implementation)
+    if meant is not None:
+        message = f"`{model.implementation}` is none of Seldon's own servers"
+        yield Finding("MLS232", message, (*where, "implementation"), f"did you mean `{meant}`?")
+    if spoken is not None and spec.protocol not in spoken:
+        message = f"{model.implementation} does not speak the protocol `{spec.protocol}`"
+        help = "write " + " or ".join(f"`protocol: {protocol}`" for protocol in spoken) + " in the service"
+        yield Finding("MLS235", message, (*where, "implementation"), help, ("protocol",))
+    scheme = location(model.uri).scheme if model.uri is not None else ""
+    if scheme in servers.NOT_LOADED:
+        message = f"Seldon's storage initializer cannot load from {scheme}://"
+        yield Finding("MLS235", message, (*where, "uri"), servers.NOT_LOADED[scheme])
+
+
+def _traffic(answering: list[Planned]) -> Iterator[Finding]:
+    total = sum(item.predictor.traffic or 0 for item in answering)
+    silent = [item for item in answering if item.predictor.traffic is None]
+    if len(answering) == 1 and not silent and total != 100:
+        message = f"`{answering[0].name}` alone answers requests, but {total} percent of them"
+        yield Finding("MLS233", message, (*answering[0].path, "traffic"), "write `traffic: 100`, or remove it")
+    if len(answering) < 2:
+        return
+    for item in silent:
+        what = f"{100 - total}`" if len(silent) == 1 and total <= 100 else "…`, so that all add up to 100"
+        message = f"predictor `{item.name}` says no share of the requests"
+        yield Finding("MLS233", message, (*item.path, "traffic"), f"add `traffic: {what}")
+    if not silent and total != 100:
+        before, last = answering[-2:]
+        rest = 100 - total + (last.predictor.traffic or 0)
+        help = f"write `traffic: {rest}` in `{last.name}`" if 0 <= rest <= 100 else "lower the others too"
+        message = f"traffic is {' + '.join(str(item.predictor.traffic) for item in answering)} = {total}, not 100"
+        yield Finding("MLS233", message, (*last.path, "traffic"), help, (*before.path, "traffic"))
+
+
+def emit(workload: PlannedWorkload, target: Target) -> Body:
+    """Return the SeldonDeployment."""
+    spec = spec_of(workload, SeldonSpec)
+    return {
+        "apiVersion": GVK.api_version,
+        "kind": GVK.kind,
+        "metadata": meta.metadata(workload.object_name, target.namespace, workload.labels, meta.wave(0)),
+        "spec": compact(
+            {
+                "protocol": spec.protocol if spec.protocol != "seldon" else None,
+                "predictors": [_predictor(workload, spec, item) for item in spec.planned()],
+            }
+        ),
+    }
+
+
+def _predictor(workload: PlannedWorkload, spec: SeldonSpec, item: Planned) -> Body:
+    pods, predictor = workload.part(item.path), item.predictor
+    # The Deployment is named after its containers, or after this: two would only make it longer.
+    name = {"name": _UNIT} if _proxied(spec, predictor.model) else {}
+    metadata = {**name, "labels": _labels(workload)}
+    component = {
+        "serviceAccountName": workload.name,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        **pod.placement_fields(pods.placement),
+        "containers": _containers(pods, spec, predictor.model),
+        "volumes": pod.volumes((), pods.resources),
+    }
+    return compact(
+        {
+            "name": item.name,
+            # Left out, the scale subresource of the whole SeldonDeployment would decide.
+            "replicas": predictor.replicas,
+            "traffic": predictor.traffic or None,
+            "shadow": predictor.shadow or None,
+            "graph": _graph(workload, predictor.model),
+            "componentSpecs": [{"metadata": metadata, "spec": compact(component)}],
+        }
+    )
+
+
+def _graph(workload: PlannedWorkload, model: Model) -> Body:
+    # The storage initializer is configured by variables from this Secret (model_initializer_injector.go).
+    destination = location(model.uri).destination if model.uri is not None else None
+    return compact(
+        {
+            "name": _UNIT,
+            "implementation": model.implementation,
+            "modelUri": model.uri,
+            "envSecretRefName": workload.storage_secrets.get(destination or ""),
+            "parameters": [
+                {"name": name, "type": "STRING", "value": value} for name, value in model.parameters.items()
+            ],
+        }
+    )
+
+
+def _containers(pods: PlannedWorkload, spec: SeldonSpec, model: Model) -> list[Body]:
+    """Return the unit; where it is a proxy, what the model needs goes to the server behind it."""
+    # The operator replaces the pod's security context with its own, so the user stands here.
+    security = {"securityContext": {**pod.container_security(), "runAsUser": pod.USER}}
+    unit = {"name": _UNIT, "env": pod.environment(pods.env)}
+    server = {
+        "resources": pod.resources(pods.resources),
+        "volumeMounts": pod.volume_mounts((), pods.resources),
+        **security,
+    }
+    if _proxied(spec, model):
+        return [compact({**unit, **security}), compact({"name": _SERVING, **server})]
+    return [compact({**unit, **server})]

@@ -1,0 +1,211 @@
+"""Kind `tensorflow`: training in roles, as a kubeflow.org/v1 TFJob."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final, Literal
+
+from pydantic import ConfigDict, model_validator
+
+from mlspec import kind_base
+from mlspec.ir import Facts, Gvk, PartPath, Place, PlannedWorkload, Port, Target
+from mlspec.k8s import meta, pod
+from mlspec.k8s.resource import Body, compact
+from mlspec.kind_base import PodFields, Script, StepSpec, spec_of
+from mlspec.model.base import SpecModel, field, refused, refused_inside
+from mlspec.model.blocks import Arguments, Command
+from mlspec.model.operators import TRAINING
+from mlspec.model.scalars import ImageReference, Positive
+from mlspec.names import Derived
+
+# The operator looks for this container and this port by name (training-operator 1.8 and 1.9, tensorflow_types.go).
+_CONTAINER: Final = "tensorflow"
+_PORT: Final = Port(2222, "TCP", "tfjob-port")
+# As users write them, and as the operator does; the operator names pods after the second in lower case.
+_ROLES: Final = {"chief": "Chief", "worker": "Worker", "ps": "PS", "evaluator": "Evaluator"}
+# The job ends when its chief does, or else its first worker (tfjob_controller.go, UpdateJobStatus).
+_ENDING: Final = ("chief", "worker")
+
+
+class Role(PodFields):
+    """Pods of one role; what is left out is the step's."""
+
+    replicas: Positive = field(1, "Pods of the role.", "`replicas`, always written", 3)
+    image: ImageReference | None = field(
+        None, "Image of the role. Default: the step's.", "the container's `image`", "tensorflow/tensorflow:2.19.0"
+    )
+    command: Command | None = field(
+        None,
+        "Exec form, instead of the step's `command` or `script`. Default: the step's.",
+        "the container's `command`",
+        ["python", "/opt/serve.py"],
+    )
+    script: Script | None = field(
+        None,
+        "Absolute path of a Python program in the image, instead of the step's. Default: the step's.",
+        "the container's `command`, behind `python`",
+        "/opt/evaluate.py",
+    )
+    args: Arguments | None = field(
+        None,
+        "A list, or a map of flags, instead of the step's. Default: the step's.",
+        "the container's `args`",
+        {"split": "test"},
+    )
+
+    @model_validator(mode="after")
+    def _one_program(self) -> Role:
+        kind_base.one_program(self.command, self.script)
+        return self
+
+
+class Roles(SpecModel):
+    """The roles of a job, at least one."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    chief: Role | None = field(
+        None, "Leads the training and ends the job; at most one pod.", "`tfReplicaSpecs.Chief`", {}
+    )
+    worker: Role | None = field(
+        None, "Trains; the first ends the job where there is no chief.", "`tfReplicaSpecs.Worker`", {"replicas": 3}
+    )
+    ps: Role | None = field(
+        None,
+        "Parameter servers.",
+        "`tfReplicaSpecs.PS`",
+        {"replicas": 2, "gpu": 0, "resources": {"cpu": 2, "memory": "4Gi"}},
+    )
+    evaluator: Role | None = field(
+        None, "Evaluates checkpoints beside the training.", "`tfReplicaSpecs.Evaluator`", {"script": "/opt/evaluate.py"}
+    )
+
+    @model_validator(mode="after")
+    def _together(self) -> Roles:
+        found = self.by_name()
+        if not found:
+            raise refused("a job needs at least one role", "write `{worker: {}}`")
+        if self.chief is not None and self.chief.replicas > 1:
+            error = refused(
+                f"a job has one chief, not {self.chief.replicas}",
+                "write `replicas: 1`; more pods that train are workers",
+                "MLS231",
+            )
+            raise refused_inside([(("chief", "replicas"), error)])
+        if not any(name in found for name in _ENDING):
+            name = next(iter(found))
+            error = refused(
+                f"`{name}` without a chief or a worker: the job would never end",
+                "add `worker: {}` to `roles`",
+                "MLS231",
+            )
+            raise refused_inside([((name, "[key]"), error)])
+        return self
+
+    def by_name(self) -> dict[str, Role]:
+        """Return the roles that there are, in the operator's order."""
+        found = {name: getattr(self, name) for name in _ROLES}
+        return {name: role for name, role in found.items() if role is not None}
+
+
+class TensorFlowSpec(StepSpec):
+    """A step of pods in roles, which find one another by TF_CONFIG."""
+
+    kind: Literal["tensorflow"] = field(
+        ..., "Pods in roles that train together with tf.distribute.", "a kubeflow.org/v1 TFJob", "tensorflow"
+    )
+    roles: Roles = field(
+        ...,
+        "Pods by role: chief, worker, ps, evaluator.",
+        "`tfReplicaSpecs`",
+        {"chief": {}, "worker": {"replicas": 3}},
+    )
+    clean_pod_policy: Literal["Running", "None", "All"] = field(
+        "Running",
+        "Pods deleted when the job ends. Not part of the run's name.",
+        "`runPolicy.cleanPodPolicy`",
+        "None",
+    )
+
+    def parts(self) -> Mapping[PartPath, PodFields]:
+        """Return the roles."""
+        return {("roles", name): role for name, role in self.roles.by_name().items()}
+
+    @property
+    def pods(self) -> int:
+        """The pods of all roles."""
+        return sum(role.replicas for role in self.roles.by_name().values())
+
+
+TAG: Final = "tensorflow"
+SPEC: Final = TensorFlowSpec
+OPERATOR: Final = TRAINING
+GVK: Final = Gvk("kubeflow.org", "v1", "TFJob")
+UNHASHED: Final = frozenset({"clean_pod_policy"})
+shared_memory = kind_base.quarter_of_memory
+check = kind_base.no_findings
+
+
+def facts(workload: PlannedWorkload, target: Target) -> Facts:  # the contract's signature
+    """Return what holds for the pods of all roles; each has a headless Service of the same name."""
+    spec, name = spec_of(workload, TensorFlowSpec), workload.object_name
+    return Facts(
+        gvk=GVK,
+        place=Place.PIPELINE,
+        pods=spec.pods,
+        pod_labels={
+            **workload.labels,
+            "training.kubeflow.org/job-name": name,
+            "training.kubeflow.org/operator-name": "tfjob-controller",
+        },
+        # Parameters and gradients go over the named port, collectives over random ones.
+        talks_to_itself=spec.pods > 1,
+        derived=tuple(
+            Derived(f"the pod and Service of the last {role}", (name, f"-{role}-", str(written.replicas - 1)))
+            for role, written in spec.roles.by_name().items()
+        ),
+        children=(("", "Pod"), ("", "Service")),
+    )
+
+
+def emit(workload: PlannedWorkload, target: Target) -> Body:
+    """Return the TFJob; `replicas` is always written."""
+    spec = spec_of(workload, TensorFlowSpec)
+    return {
+        "apiVersion": GVK.api_version,
+        "kind": GVK.kind,
+        "metadata": meta.metadata(
+            workload.object_name, target.namespace, workload.labels, meta.run_annotations(workload.wave)
+        ),
+        "spec": {
+            "runPolicy": compact(
+                {
+                    "cleanPodPolicy": spec.clean_pod_policy,
+                    # As for a PyTorchJob: the limit sums container restarts over the pods of all roles.
+                    "backoffLimit": spec.retries * spec.pods + 1 if spec.retries else None,
+                    "activeDeadlineSeconds": kind_base.deadline_seconds(spec),
+                }
+            ),
+            "tfReplicaSpecs": {
+                _ROLES[name]: _replica(workload, spec, name, role) for name, role in spec.roles.by_name().items()
+            },
+        },
+    }
+
+
+def _replica(workload: PlannedWorkload, spec: TensorFlowSpec, name: str, role: Role) -> Body:
+    pods = replace(workload.part(("roles", name)), spec=_as_role(spec, role))
+    return {
+        "replicas": role.replicas,
+        "restartPolicy": "OnFailure" if spec.retries else "Never",
+        "template": pod.template(pods, kind_base.program(pods, "python", _CONTAINER, (_PORT,)), None),
+    }
+
+
+def _as_role(spec: TensorFlowSpec, role: Role) -> TensorFlowSpec:
+    """Return the step with the program of a role: its image, its command or script, its arguments."""
+    own: dict[str, Any] = {"image": role.image or spec.image, "args": spec.args if role.args is None else role.args}
+    if role.command is not None or role.script is not None:
+        own |= {"command": role.command, "script": role.script}
+    return spec.model_copy(update=own)

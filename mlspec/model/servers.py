@@ -1,0 +1,83 @@
+"""Model servers of Seldon Core 1.x by name: those that the operator knows, and those that a platform may add."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Annotated, Any, Final
+
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
+
+from mlspec.model.base import SpecModel, field, refused, refused_inside
+from mlspec.model.scalars import Text, matching, text
+from mlspec.model.uris import ModelUri
+
+TENSORFLOW: Final = "TENSORFLOW_SERVER"
+HUGGINGFACE: Final = "HUGGINGFACE_SERVER"
+# With the protocols that the operator has an image for (operator v1.16.0, config/manager/configmap.yaml).
+PROTOCOLS: Final[dict[str, tuple[str, ...]]] = {
+    TENSORFLOW: ("seldon", "tensorflow"),
+    "SKLEARN_SERVER": ("seldon", "v2"),
+    "XGBOOST_SERVER": ("seldon", "v2"),
+    "MLFLOW_SERVER": ("seldon", "v2"),
+    "TRITON_SERVER": ("v2",),
+    HUGGINGFACE: ("v2",),
+    "TEMPO_SERVER": ("v2",),
+}
+# Answered by the executor itself, for routers and stubs: no container serves them (prepack.go, IsPrepack).
+_BUILT_IN: Final = frozenset(
+    {"AVERAGE_COMBINER", "RANDOM_ABTEST", "SIMPLE_MODEL", "SIMPLE_ROUTER", "UNKNOWN_IMPLEMENTATION"}
+)
+# The storage initializer of Seldon Core 1.8 and later is rclone, which knows neither; KServe's does.
+NOT_LOADED: Final = {
+    "hf": "leave `uri` out: HUGGINGFACE_SERVER takes `parameters: {pretrained_model: …}`",
+    "oci": "write s3://…, gs://…, pvc://… or https://…",
+}
+_PATTERN: Final = r"[A-Z][A-Z0-9_]*"
+# Alike enough for a slip of the pen: `SKLEARN_SEVER`, but not `TORCH_SERVER`, which a platform may have.
+_MISSPELT: Final = 0.9
+_form: Final = matching(_PATTERN, "the name of a model server", "upper-case letters, digits and `_`: `SKLEARN_SERVER`")
+
+
+def _server(value: object) -> str:
+    written = text(value)
+    if written in _BUILT_IN:
+        raise refused(f"`{written}` serves no model", "write a server such as `SKLEARN_SERVER`")
+    if written.upper() != written and written.upper() in PROTOCOLS:
+        raise refused(f"`{written}` is not the name of a model server", f"write `{written.upper()}`")
+    return _form(written)
+
+
+def misspelling(server: str) -> str | None:
+    """Return the server that was probably meant; None for a known one and for one that is like none."""
+    found = get_close_matches(server, PROTOCOLS, n=1, cutoff=_MISSPELT) if server not in PROTOCOLS else []
+    return found[0] if found else None
+
+
+Server = Annotated[str, BeforeValidator(_server), WithJsonSchema({"type": "string", "pattern": f"^{_PATTERN}$"})]
+EXAMPLE: Final[dict[str, Any]] = {"implementation": "SKLEARN_SERVER", "uri": "gs://models/iris"}
+
+
+class Model(SpecModel):
+    """The model that is served, and its server."""
+
+    implementation: Server = field(
+        ...,
+        f"Model server: {', '.join(PROTOCOLS)}, or one that the platform has configured.",
+        "`graph.implementation`",
+        "SKLEARN_SERVER",
+    )
+    uri: ModelUri | None = field(
+        None,
+        "Where the model lies: s3://, gs://, pvc:// or https://. Required, but for HUGGINGFACE_SERVER.",
+        "`graph.modelUri`; `graph.envSecretRefName` where the scheme's destination has a `secret`",
+        "gs://models/iris",
+    )
+    parameters: dict[Text, Text] = field(
+        {}, "Parameters of the server.", "`graph.parameters`, of type STRING", {"method": "predict_proba"}
+    )
+
+    @model_validator(mode="after")
+    def _lies_somewhere(self) -> Model:
+        if self.uri is None and self.implementation != HUGGINGFACE:
+            raise refused_inside([(("[key]",), refused("missing key `uri`", "add `uri: gs://…`", "MLS103"))])
+        return self

@@ -1,0 +1,182 @@
+"""What `environments/<env>.yaml` says about a cluster: namespaces, storage, GPUs, nodes, defaults, totals."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+from mlspec.model.base import SpecModel, field, refused
+from mlspec.model.scalars import (
+    Boolean,
+    Cpu,
+    Memory,
+    Name,
+    Natural,
+    Pattern,
+    Positive,
+    ResourceName,
+    Text,
+    Version,
+    matching,
+    text,
+)
+
+Access = Literal["ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"]
+LabelMap = dict[Text, Text]
+
+
+def _money(value: object) -> str:
+    written = text(value)
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", written):
+        raise refused(f"`{written}` is not a price", "write a decimal number, without a currency: `2.48`")
+    return written
+
+
+class Cluster(SpecModel):
+    """The cluster that the environment lives in."""
+
+    server: Annotated[
+        str, BeforeValidator(matching(r"https://[^\s/]+(/[^\s]*)?", "an https URL", "write `https://…`"))
+    ] = field(
+        "https://kubernetes.default.svc",
+        "API server, the same text in Application and AppProject.",
+        "`destination.server` of Applications and AppProject",
+        "https://prod.example.com:6443",
+    )
+
+
+class NamespaceRules(SpecModel):
+    """How namespaces are named and who makes them."""
+
+    pattern: Pattern = field(
+        "{project}-{environment}",
+        "Name of a project's namespace.",
+        "`metadata.name` of the Namespace, `metadata.namespace` of every other object",
+        "ml-{project}",
+    )
+    manage: Boolean = field(
+        True,
+        "true: emitted, one project each. false: it exists, projects may share it.",
+        "the Namespace, and with it the ResourceQuota and LimitRange",
+        False,
+    )
+    pod_security: Literal["restricted", "baseline", "privileged"] = field(
+        "baseline",
+        "The lowest Pod Security level allowed, and the namespace's label.",
+        "the Namespace's label `pod-security.kubernetes.io/enforce`",
+        "restricted",
+    )
+
+
+class Prometheus(SpecModel):
+    """prometheus-operator and the Prometheus that scrapes."""
+
+    version: Version = field(
+        ..., "Version of prometheus-operator: `0.85`.", "no object: chooses the schema of ServiceMonitors", "0.85"
+    )
+    namespace: Name = field(
+        ..., "Namespace of Prometheus.", "`namespaceSelector` of who may scrape, in NetworkPolicies", "monitoring"
+    )
+    pod_labels: LabelMap = field(
+        ...,
+        "Labels of its pods.",
+        "`podSelector` of who may scrape, in NetworkPolicies",
+        {"app.kubernetes.io/name": "prometheus"},
+        min_length=1,
+    )
+
+
+class StorageClass(SpecModel):
+    """A StorageClass of the cluster."""
+
+    access: tuple[Access, ...] = field(
+        ...,
+        "Access modes that it offers.",
+        "no object: chooses the class of volumes that name none",
+        ["ReadWriteMany", "ReadOnlyMany"],
+        min_length=1,
+    )
+    binding: Literal["Immediate", "WaitForFirstConsumer"] = field(
+        "Immediate",
+        "Its volumeBindingMode.",
+        "an annotation: Argo CD does not wait for a claim that waits for its consumer",
+        "WaitForFirstConsumer",
+    )
+
+
+class Toleration(SpecModel):
+    """A toleration, as Kubernetes writes it."""
+
+    key: Text | None = field(
+        None, "Taint key; none with operator Exists: all.", "`tolerations[].key`", "nvidia.com/gpu"
+    )
+    operator: Literal["Exists", "Equal"] | None = field(
+        None, "How key and value are compared. Default: Equal.", "`tolerations[].operator`", "Exists"
+    )
+    value: Text | None = field(None, "Taint value.", "`tolerations[].value`", "training")
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = field(
+        None, "What the taint does. Default: all effects.", "`tolerations[].effect`", "NoSchedule"
+    )
+    toleration_seconds: Natural | None = field(
+        None, "How long a NoExecute taint is borne.", "`tolerations[].tolerationSeconds`", 300
+    )
+
+
+class GpuType(SpecModel):
+    """A type of GPU, or of MIG slice."""
+
+    resource: ResourceName = field(
+        "nvidia.com/gpu", "Extended resource name.", "the name in requests and limits", "nvidia.com/mig-1g.10gb"
+    )
+    per_node: Positive | None = field(
+        None, "GPUs of the largest node; more are refused.", "no object: it is a check", 8
+    )
+    node_selector: LabelMap = field(
+        {}, "Labels of its nodes.", "`nodeSelector` of pods that use it", {"nvidia.com/gpu.product": "Tesla-T4"}
+    )
+    tolerations: tuple[Toleration, ...] = field(
+        (),
+        "Taints of its nodes.",
+        "`tolerations` of pods that use it",
+        [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
+    )
+    price_per_hour: Annotated[str, BeforeValidator(_money), WithJsonSchema({"type": ["string", "number"]})] | None = (
+        field(None, "Price of one GPU an hour.", "no object", "2.48")
+    )
+
+
+class Placement(SpecModel):
+    """Where pods without GPU run."""
+
+    node_selector: LabelMap = field({}, "Labels of the nodes.", "`nodeSelector` of pods without GPU", {"pool": "cpu"})
+    tolerations: tuple[Toleration, ...] = field(
+        (),
+        "Taints of the nodes.",
+        "`tolerations` of pods without GPU",
+        [{"key": "pool", "value": "batch", "effect": "NoSchedule"}],
+    )
+
+
+class Defaults(SpecModel):
+    """Used where a step or service says nothing."""
+
+    cpu: Cpu = field("1", "CPUs of a pod.", "`cpu` in requests and limits; with `quota` the LimitRange", 2)
+    memory: Memory = field(
+        "2Gi", "Memory of a pod.", "`memory` in requests and limits; with `quota` the LimitRange", "4Gi"
+    )
+    gpu: Name | None = field(
+        None, "GPU type of `gpu: 1`. Default: the only type.", "chooses the entry of `gpus`", "a100"
+    )
+
+
+class Quota(SpecModel):
+    """Totals of a managed namespace."""
+
+    cpu: Cpu | None = field(None, "CPUs.", "`requests.cpu` and `limits.cpu` of the ResourceQuota", 256)
+    memory: Memory | None = field(None, "Memory.", "`requests.memory` and `limits.memory` of the ResourceQuota", "1Ti")
+    gpu: Natural | None = field(
+        None, "GPUs, of each resource in the catalogue.", "`requests.<resource>` of the ResourceQuota", 16
+    )
+    storage: Memory | None = field(None, "Storage of all claims.", "`requests.storage` of the ResourceQuota", "5Ti")
