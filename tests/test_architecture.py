@@ -65,6 +65,7 @@ def test_late_imports_are_for_start_up_time_and_listed() -> None:
     assert _late_imports() == {
         "mlspec/__main__.py: mlspec",
         "mlspec/__main__.py: mlspec.cli",
+        "mlspec/commands/generate.py: mlspec.commands.generating",
         "mlspec/judge.py: concurrent.futures",
         "mlspec/model/scalars.py: ipaddress",
     }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def _locks(generated: Path) -> tuple[dict[str, str], dict[str, str], dict[str, i
     inputs: dict[str, str] = {}
     projects: dict[str, int] = {}
     for path in sorted(generated.glob(f"*/{LOCK}")):
-        lock = json.loads(path.read_bytes())
+        lock = json.loads(_read(os.fspath(path)))
         if lock["format"] != FORMAT or (path.parent / PENDING).exists():
             raise ValueError(path)
         for name, value in lock["inputs"].items():
@@ -55,7 +56,7 @@ def _inputs(root: Path) -> dict[str, str]:
     """Return the digest of every file that a generate reads."""
     paths = [path for path in (root / ENVIRONMENT_FOLDER).iterdir() if path.suffix in (".yaml", ".yml")]
     paths += find_projects(root, root, _refuse)
-    return {relative(path, root): digest(path.read_bytes()) for path in paths}
+    return {relative(path, root): digest(_read(os.fspath(path.resolve()))) for path in paths}
 
 
 def _refuse(error: OSError) -> None:
@@ -76,8 +77,11 @@ def _files(folder: str, prefix: str) -> Iterator[tuple[str, str]]:
 
 
 def _read(path: str) -> bytes:
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    # Without blocking: a pipe in place of a file would wait for ever.
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ValueError(path)
         chunks = []
         while chunk := os.read(handle, 1 << 20):
             chunks.append(chunk)
