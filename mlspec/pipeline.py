@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from mlspec.all_kinds import OPERATORS
 from mlspec.check import references
@@ -15,9 +16,9 @@ from mlspec.files import compare, lock
 from mlspec.files.compare import Changes
 from mlspec.files.lock import Lock, State
 from mlspec.files.marks import LOCK, digest
-from mlspec.ir import Plan, Target
+from mlspec.ir import Place, Plan, Target
 from mlspec.k8s.resource import CLUSTER_SCOPED, Body, Key, Resource
-from mlspec.layout import Layout, PlannedEnvironment, lay_out
+from mlspec.layout import Layout, PlannedEnvironment, lay_out, run_path
 from mlspec.model.operators import minor
 from mlspec.plan.resolve import build_base_plan, build_plan
 from mlspec.schemas import kubernetes_folder, operator_folder
@@ -184,9 +185,43 @@ def _lay_out(workspace: Workspace, compiled: Compiled, generated: Path) -> list[
     )
     found = list(_same_name(workspace, compiled, state))
     for name in compiled.plans:
+        found += _kept_runs(compiled, name, schema_folders(workspace.environments[name].model))
+    for name in compiled.plans:
         messages = references.check_argocd(compiled.resources[name], compiled.argocd[name], compiled.layout.builds)
         found += (Diagnostic("MLS303", message, compiled.span(name, ("name",)), "name") for message in messages)
     return found
+
+
+def _kept_runs(compiled: Compiled, name: str, folders: tuple[Path, ...]) -> Iterator[Diagnostic]:
+    """Judge the run files that were written before: they are taken as they are, so they must be what they claim."""
+    plan, resources = compiled.plans[name], compiled.resources[name]
+    built = {
+        (body["kind"], body["metadata"]["name"]): body
+        for body in compiled.layout.builds.get(f"{compiled.project.name}/overlays/{name}/{Place.PIPELINE}", ())
+    }
+    taken = [replace(r, body=built.get((r.key.kind, r.key.name), r.body)) if r.is_run else r for r in resources]
+    for fresh, kept in zip(resources, taken, strict=True):
+        if kept.body == fresh.body:
+            continue
+        place = whole_file(f"{GENERATED}/{run_path(compiled.project.name, name, fresh.key.name)}")
+        for code, message in check_schema(folders, kept.body):
+            yield Diagnostic(code, f"{kept.key}: {message}", place)
+        if _images(kept.body) != _images(fresh.body):
+            message = f"{kept.key} runs another image than its name stands for"
+            yield Diagnostic("MLS508", message, place, help=f"restore it with `git checkout {place.file}`")
+    for resource, message in references.check_references(plan, taken):
+        place = whole_file(f"{GENERATED}/{run_path(compiled.project.name, name, resource.key.name)}")
+        yield Diagnostic("MLS303", f"{resource.key}: {message}", place)
+
+
+def _images(value: Any) -> list[str]:
+    """Return every image inside a manifest, in order."""
+    if isinstance(value, list):
+        return [image for item in value for image in _images(item)]
+    if not isinstance(value, dict):
+        return []
+    found = [value["image"]] if isinstance(value.get("image"), str) else []
+    return found + [image for item in value.values() for image in _images(item)]
 
 
 def _same_name(workspace: Workspace, compiled: Compiled, state: State) -> Iterator[Diagnostic]:

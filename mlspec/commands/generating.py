@@ -8,9 +8,11 @@ from pathlib import Path
 
 import click
 
+from mlspec import cache
 from mlspec.commands import session
 from mlspec.diagnostics import has_errors
 from mlspec.files import apply
+from mlspec.files.fingerprint import fingerprint
 from mlspec.layout import is_run_path
 from mlspec.pipeline import Compilation, compile_workspace, drift
 from mlspec.spec.discover import GENERATED
@@ -54,7 +56,18 @@ def _write(compilation: Compilation, generated: Path) -> int:
     session.show(notes, {}, "concise", err=True)
     for line in _summary(compilation):
         click.echo(line, err=True)
+    _remember(compilation, generated.parent)
     return 0
+
+
+def _remember(compilation: Compilation, root: Path) -> None:
+    """Remember a whole root about which there is nothing to say, as it is now on disk."""
+    if not compilation.workspace.complete or compilation.diagnostics or compilation.strays:
+        return
+    name = fingerprint(root)
+    if name is not None:
+        lines = (f"{c.project.name}: 0 of {len(c.layout.files)} files written\n" for c in compilation.projects)
+        cache.remember("roots", name, "".join(lines))
 
 
 def _summary(compilation: Compilation) -> Iterator[str]:

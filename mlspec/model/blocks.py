@@ -51,7 +51,10 @@ class Resources(SpecModel):
         None, "CPUs of a pod. Default: the environment's `defaults.cpu`.", "`cpu` in requests and limits", "500m"
     )
     memory: Memory | None = field(
-        None, "Memory of a pod. Default: the environment's `defaults.memory`.", "`memory` in requests and limits", "16Gi"
+        None,
+        "Memory of a pod. Default: the environment's `defaults.memory`.",
+        "`memory` in requests and limits",
+        "16Gi",
     )
     shared_memory: Memory | None = field(
         None,
