@@ -39,6 +39,6 @@ def remember(kind: str, name: str, value: str) -> None:
         target.mkdir(parents=True, exist_ok=True)
         temporary = target / f"{name}.{os.getpid()}"
         temporary.write_text(value)
-        temporary.replace(target / name)
+        os.rename(temporary, target / name)  # noqa: PTH104
     except OSError:
         return
