@@ -40,6 +40,8 @@ class Compiled:
     layout: Layout = field(default_factory=Layout)
     changes: Changes | None = None
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    """How many objects each environment has, Argo CD's included."""
 
     def span(self, environment: str, origin: Sequence[str]) -> Span:
         """Return the place of the field that caused an object."""
@@ -86,16 +88,20 @@ def compile_workspace(workspace: Workspace, only: Sequence[str] = ()) -> Compila
         compiled = _plan(workspace, project, only)
         compilation.projects.append(compiled)
         compilation.diagnostics += compiled.diagnostics
-    compilation.diagnostics += _conflicts(compilation)
-    if has_errors(compilation.diagnostics):
-        return compilation
-    generated = workspace.root / GENERATED
-    for compiled in compilation.projects:
+    conflicts = list(_conflicts(compilation))
+    sound = not has_errors([*compilation.diagnostics, *conflicts])
+    for compiled in compilation.projects if sound else ():
         if compiled.plans.keys() == compiled.resources.keys():
-            compilation.diagnostics += _lay_out(workspace, compiled, generated)
-    if workspace.complete:
-        _leftovers(compilation, generated)
+            compilation.diagnostics += _lay_out(workspace, compiled, workspace.root / GENERATED)
+    conclude(compilation, laid_out=sound)
     return compilation
+
+
+def conclude(compilation: Compilation, *, laid_out: bool) -> None:
+    """Add what concerns the root as a whole: projects against one another, and what is left from before."""
+    compilation.diagnostics += _conflicts(compilation)
+    if laid_out and compilation.workspace.complete:
+        _leftovers(compilation, compilation.workspace.root / GENERATED)
 
 
 def _plan(workspace: Workspace, project: LoadedProject, only: Sequence[str]) -> Compiled:
@@ -111,6 +117,7 @@ def _plan(workspace: Workspace, project: LoadedProject, only: Sequence[str]) -> 
         resources = emit(plan)
         compiled.resources[name] = resources
         compiled.argocd[name] = emit_argocd(plan, resources)
+        compiled.counts[name] = len(resources) + len(compiled.argocd[name])
         compiled.diagnostics += _judge(compiled, name, environment) if chosen else ()
     return compiled
 

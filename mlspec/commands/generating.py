@@ -14,14 +14,14 @@ from mlspec.diagnostics import has_errors
 from mlspec.files import apply
 from mlspec.files.fingerprint import fingerprint
 from mlspec.layout import is_run_path
-from mlspec.pipeline import Compilation, compile_workspace, drift
+from mlspec.parallel import compile_root
+from mlspec.pipeline import Compilation, drift
 from mlspec.spec.discover import GENERATED
-from mlspec.spec.load import load
 
 
 def generate(root: Path, chosen: Sequence[Path]) -> int:
     """Compile and write; returns the exit code."""
-    compilation = compile_workspace(load(root, chosen))
+    compilation = compile_root(root, chosen, builds=False)
     code = session.show(compilation.diagnostics, compilation.workspace.texts, err=True)
     if has_errors(compilation.diagnostics):
         return code
@@ -30,7 +30,7 @@ def generate(root: Path, chosen: Sequence[Path]) -> int:
 
 def preview(root: Path, chosen: Sequence[Path], *, diff: bool) -> int:
     """Compile and say what would change; returns the exit code."""
-    compilation = compile_workspace(load(root, chosen))
+    compilation = compile_root(root, chosen, builds=False)
     texts = compilation.workspace.texts
     code = session.show(compilation.diagnostics, texts, err=True)
     if has_errors(compilation.diagnostics):
