@@ -36,7 +36,7 @@ def judge(compilation: Compilation, environments: Sequence[str], progress: Progr
         for name in sorted(compiled.plans)
         if not environments or name in environments
     ]
-    objects = sum(len(compiled.resources[name]) + len(compiled.argocd[name]) for compiled, name in chosen)
+    objects = sum(compiled.counts.get(name, 0) for compiled, name in chosen)
     verdict.lines.append(
         f"checked {_count(len({c.project.name for c, _ in chosen}), 'project')} in "
         f"{_count(len({name for _, name in chosen}), 'environment')}: {_count(objects, 'object')} valid by schema"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from mlspec.all_kinds import OPERATORS
 from mlspec.check import references
@@ -15,9 +16,9 @@ from mlspec.files import compare, lock
 from mlspec.files.compare import Changes
 from mlspec.files.lock import Lock, State
 from mlspec.files.marks import LOCK, digest
-from mlspec.ir import Plan, Target
+from mlspec.ir import Place, Plan, Target
 from mlspec.k8s.resource import CLUSTER_SCOPED, Body, Key, Resource
-from mlspec.layout import Layout, PlannedEnvironment, lay_out
+from mlspec.layout import Layout, PlannedEnvironment, lay_out, run_path
 from mlspec.model.operators import minor
 from mlspec.plan.resolve import build_base_plan, build_plan
 from mlspec.schemas import kubernetes_folder, operator_folder
@@ -39,6 +40,8 @@ class Compiled:
     layout: Layout = field(default_factory=Layout)
     changes: Changes | None = None
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    """How many objects each environment has, Argo CD's included."""
 
     def span(self, environment: str, origin: Sequence[str]) -> Span:
         """Return the place of the field that caused an object."""
@@ -85,16 +88,20 @@ def compile_workspace(workspace: Workspace, only: Sequence[str] = ()) -> Compila
         compiled = _plan(workspace, project, only)
         compilation.projects.append(compiled)
         compilation.diagnostics += compiled.diagnostics
-    compilation.diagnostics += _conflicts(compilation)
-    if has_errors(compilation.diagnostics):
-        return compilation
-    generated = workspace.root / GENERATED
-    for compiled in compilation.projects:
+    conflicts = list(_conflicts(compilation))
+    sound = not has_errors([*compilation.diagnostics, *conflicts])
+    for compiled in compilation.projects if sound else ():
         if compiled.plans.keys() == compiled.resources.keys():
-            compilation.diagnostics += _lay_out(workspace, compiled, generated)
-    if workspace.complete:
-        _leftovers(compilation, generated)
+            compilation.diagnostics += _lay_out(workspace, compiled, workspace.root / GENERATED)
+    conclude(compilation, laid_out=sound)
     return compilation
+
+
+def conclude(compilation: Compilation, *, laid_out: bool) -> None:
+    """Add what concerns the root as a whole: projects against one another, and what is left from before."""
+    compilation.diagnostics += _conflicts(compilation)
+    if laid_out and compilation.workspace.complete:
+        _leftovers(compilation, compilation.workspace.root / GENERATED)
 
 
 def _plan(workspace: Workspace, project: LoadedProject, only: Sequence[str]) -> Compiled:
@@ -110,6 +117,7 @@ def _plan(workspace: Workspace, project: LoadedProject, only: Sequence[str]) -> 
         resources = emit(plan)
         compiled.resources[name] = resources
         compiled.argocd[name] = emit_argocd(plan, resources)
+        compiled.counts[name] = len(resources) + len(compiled.argocd[name])
         compiled.diagnostics += _judge(compiled, name, environment) if chosen else ()
     return compiled
 
@@ -184,9 +192,43 @@ def _lay_out(workspace: Workspace, compiled: Compiled, generated: Path) -> list[
     )
     found = list(_same_name(workspace, compiled, state))
     for name in compiled.plans:
+        found += _kept_runs(compiled, name, schema_folders(workspace.environments[name].model))
+    for name in compiled.plans:
         messages = references.check_argocd(compiled.resources[name], compiled.argocd[name], compiled.layout.builds)
         found += (Diagnostic("MLS303", message, compiled.span(name, ("name",)), "name") for message in messages)
     return found
+
+
+def _kept_runs(compiled: Compiled, name: str, folders: tuple[Path, ...]) -> Iterator[Diagnostic]:
+    """Judge the run files that were written before: they are taken as they are, so they must be what they claim."""
+    plan, resources = compiled.plans[name], compiled.resources[name]
+    built = {
+        (body["kind"], body["metadata"]["name"]): body
+        for body in compiled.layout.builds.get(f"{compiled.project.name}/overlays/{name}/{Place.PIPELINE}", ())
+    }
+    taken = [replace(r, body=built.get((r.key.kind, r.key.name), r.body)) if r.is_run else r for r in resources]
+    for fresh, kept in zip(resources, taken, strict=True):
+        if kept.body == fresh.body:
+            continue
+        place = whole_file(f"{GENERATED}/{run_path(compiled.project.name, name, fresh.key.name)}")
+        for code, message in check_schema(folders, kept.body):
+            yield Diagnostic(code, f"{kept.key}: {message}", place)
+        if _images(kept.body) != _images(fresh.body):
+            message = f"{kept.key} runs another image than its name stands for"
+            yield Diagnostic("MLS508", message, place, help=f"restore it with `git checkout {place.file}`")
+    for resource, message in references.check_references(plan, taken):
+        place = whole_file(f"{GENERATED}/{run_path(compiled.project.name, name, resource.key.name)}")
+        yield Diagnostic("MLS303", f"{resource.key}: {message}", place)
+
+
+def _images(value: Any) -> list[str]:
+    """Return every image inside a manifest, in order."""
+    if isinstance(value, list):
+        return [image for item in value for image in _images(item)]
+    if not isinstance(value, dict):
+        return []
+    found = [value["image"]] if isinstance(value.get("image"), str) else []
+    return found + [image for item in value.values() for image in _images(item)]
 
 
 def _same_name(workspace: Workspace, compiled: Compiled, state: State) -> Iterator[Diagnostic]:

@@ -189,7 +189,7 @@ def _raising(error: BaseException) -> Callable[..., object]:
 
 
 def test_an_internal_error_is_2_without_a_traceback(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check_command, "load", _raising(RuntimeError("boom")))
+    monkeypatch.setattr(check_command, "compile_root", _raising(RuntimeError("boom")))
     result = mlspec(root, "check")
     assert (result.code, result.stdout) == (2, "")
     assert result.stderr.startswith("internal error: RuntimeError: boom\n")
@@ -199,7 +199,7 @@ def test_an_internal_error_is_2_without_a_traceback(root: Path, monkeypatch: pyt
 
 
 def test_an_interrupt_is_130(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check_command, "load", _raising(KeyboardInterrupt()))
+    monkeypatch.setattr(check_command, "compile_root", _raising(KeyboardInterrupt()))
     result = mlspec(root, "check")
     assert (result.code, result.stdout) == (130, "")
     assert "Traceback" not in result.stderr

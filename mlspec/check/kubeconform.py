@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from mlspec import yamltext
+from mlspec import cache, yamltext
 from mlspec.check import tools
 from mlspec.check.tools import Tool
 from mlspec.k8s.resource import Body
@@ -20,7 +20,7 @@ def judge(tool: Tool, bodies: Sequence[Body], kubernetes: str, folders: Sequence
         command += ["-schema-location", f"{folder}/{{{{.ResourceKind}}}}{{{{.KindSuffix}}}}.json"]
     schemas = [path.read_text() for folder in folders for path in sorted(folder.glob("*.json"))]
     key = tools.content_key(tool, [text, kubernetes, *schemas])
-    if tools.recall("kubeconform", key) is not None:
+    if cache.recall("kubeconform", key) is not None:
         return []
     result = tools.run([*command, "-"], stdin=text)
     try:
@@ -30,7 +30,7 @@ def judge(tool: Tool, bodies: Sequence[Body], kubernetes: str, folders: Sequence
         return [f"kubeconform gave no verdict: {result.stderr.strip()[:200]}"]
     refused = [f"{item['kind']} {item['name']}: {item['msg']}" for item in report.get("resources") or ()]
     if summary["valid"] == len(bodies) and not refused:
-        tools.remember("kubeconform", key, str(len(bodies)))
+        cache.remember("kubeconform", key, str(len(bodies)))
         return []
     return refused or [
         f"kubeconform judged {summary['valid']} of {len(bodies)} objects valid, {summary['skipped']} skipped"

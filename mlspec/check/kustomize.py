@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from mlspec import yamltext
+from mlspec import cache, yamltext
 from mlspec.check import tools
 from mlspec.check.tools import Tool
 from mlspec.k8s.resource import Body
@@ -31,7 +31,7 @@ def build(tool: Tool, item: Build) -> list[tuple[str, str]]:
     """Return (code, message) for everything that is wrong with an overlay; a known verdict costs no process."""
     contents = [text for path, content in sorted(item.files.items()) for text in (path, content.decode())]
     key = tools.content_key(tool, [item.folder, *contents, json.dumps(item.expected, sort_keys=True)])
-    if tools.recall("builds", key) is not None:
+    if cache.recall("builds", key) is not None:
         return []
     with tempfile.TemporaryDirectory(prefix="mlspec-") as folder:
         for path, content in item.files.items():
@@ -47,7 +47,7 @@ def build(tool: Tool, item: Build) -> list[tuple[str, str]]:
     except yaml.YAMLError:
         return [("MLS304", "kustomize built something that is not YAML")]
     if not differences:
-        tools.remember("builds", key, "equal")
+        cache.remember("builds", key, "equal")
     return [("MLS305", difference) for difference in differences]
 
 

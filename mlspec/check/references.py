@@ -22,7 +22,7 @@ def check_references(plan: Plan, resources: Sequence[Resource]) -> Iterator[Foun
     pods = [stated.facts.pod_labels for stated in plan.workloads]
     services = [resource.body for resource in resources if resource.body["kind"] == "Service"]
     for resource in resources:
-        for kind, name in _references(resource.body):
+        for kind, name in _references(resource.body) if resource.body["kind"] not in _WITHOUT else ():
             if name not in names.get(kind, set()):
                 yield resource, f"refers to {kind} `{name}`, which is neither generated nor declared"
         for selector in _pod_selectors(resource.body):
@@ -37,6 +37,10 @@ def matches(selector: Mapping[str, str], labels: Mapping[str, str]) -> bool:
     return selector.items() <= labels.items()
 
 
+# These refer to nothing by name; together they are half of all manifests.
+_WITHOUT: Final = frozenset(
+    {"LimitRange", "Namespace", "NetworkPolicy", "PersistentVolumeClaim", "ResourceQuota", "Role"}
+)
 _REFERENCE_KEYS: Final[dict[str, Callable[[Any], tuple[str, str]]]] = {
     "serviceAccountName": lambda value: ("ServiceAccount", value),
     "claimName": lambda value: ("PersistentVolumeClaim", value),

@@ -5,7 +5,6 @@ Verdicts are remembered by content (files, expectation, tool), so an unchanged o
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -16,10 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import platformdirs
+from mlspec import cache
 
 KUBECONFORM_VERSION: Final = "v0.7.0"
 OLDEST_KUSTOMIZE: Final = (5, 0)
+_SECONDS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,6 @@ class Tool:
         """What tells this build of the program from another."""
         stat = self.path.stat()
         return f"{self.name} {stat.st_size} {stat.st_mtime_ns} {self.version}"
-
-
-def cache_folder() -> Path:
-    """Return the folder for everything that can be made again."""
-    return Path(os.environ.get("MLSPEC_CACHE_DIR") or platformdirs.user_cache_dir("mlspec"))
 
 
 def find_kustomize() -> Tool | None:
@@ -63,8 +58,8 @@ def too_old(tool: Tool) -> bool:
 
 def _kustomize_version(name: str, path: Path) -> str:
     stat = path.stat()
-    key = _key((f"{name} {path} {stat.st_size} {stat.st_mtime_ns}",))
-    known = recall("versions", key)
+    key = cache.key((f"{name} {path} {stat.st_size} {stat.st_mtime_ns}",))
+    known = cache.recall("versions", key)
     if known is not None:
         return known
     command = [str(path), "version", "--client", "-o", "json"] if name == "kubectl" else [str(path), "version"]
@@ -76,13 +71,13 @@ def _kustomize_version(name: str, path: Path) -> str:
             version = str(json.loads(result.stdout).get("kustomizeVersion", "v4.0.0"))
         except ValueError:
             version = ""
-    remember("versions", key, version)
+    cache.remember("versions", key, version)
     return version
 
 
 def find_kubeconform() -> Tool | None:
     """Return kubeconform from PATH, else the one that `make tools` built."""
-    built = cache_folder() / "tools" / f"kubeconform-{KUBECONFORM_VERSION}" / "kubeconform"
+    built = cache.folder() / "tools" / f"kubeconform-{KUBECONFORM_VERSION}" / "kubeconform"
     path = shutil.which("kubeconform") or (str(built) if built.is_file() else None)
     return Tool("kubeconform", Path(path), (path,)) if path else None
 
@@ -93,39 +88,17 @@ def run(command: Iterable[str], stdin: str | None = None) -> subprocess.Complete
     GOGC=off saves a third of the CPU time of kustomize, which lives too short to need its collector.
     """
     environment = {"PATH": os.environ.get("PATH", ""), "GOGC": "off", "HOME": os.devnull, "KUBECONFIG": os.devnull}
-    return subprocess.run(  # noqa: S603  # our own words and a program that the user installed
-        list(command), input=stdin, capture_output=True, text=True, check=False, env=environment, timeout=300
-    )
-
-
-def _key(parts: Iterable[str]) -> str:
-    hasher = hashlib.blake2b(digest_size=20)
-    for part in parts:
-        encoded = part.encode()
-        hasher.update(len(encoded).to_bytes(8, "big") + encoded)
-    return hasher.hexdigest()
+    words = list(command)
+    try:
+        return subprocess.run(  # noqa: S603  # our own words and a program that the user installed
+            words, input=stdin, capture_output=True, text=True, check=False, env=environment, timeout=_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(words, 124, "", f"took more than {_SECONDS} seconds")
+    except (OSError, UnicodeDecodeError) as error:
+        return subprocess.CompletedProcess(words, 126, "", f"cannot be run: {error}")
 
 
 def content_key(tool: Tool, contents: Iterable[str]) -> str:
     """Return the key under which a verdict of a tool on these contents is remembered."""
-    return _key((tool.identity, *contents))
-
-
-def recall(kind: str, key: str) -> str | None:
-    """Return what was remembered, or None."""
-    try:
-        return (cache_folder() / kind / key).read_text()
-    except OSError:
-        return None
-
-
-def remember(kind: str, key: str, value: str) -> None:
-    """Remember a verdict; a cache that cannot be written is no fault of the user's."""
-    folder = cache_folder() / kind
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        temporary = folder / f"{key}.{os.getpid()}"
-        temporary.write_text(value)
-        temporary.replace(folder / key)
-    except OSError:
-        return
+    return cache.key((tool.identity, *contents))

@@ -11,8 +11,7 @@ from mlspec.commands import session
 from mlspec.diagnostics import Diagnostic, has_errors
 from mlspec.files.hold import locked
 from mlspec.judge import judge
-from mlspec.pipeline import compile_workspace
-from mlspec.spec.load import load
+from mlspec.parallel import compile_root
 
 
 @click.command("check")
@@ -35,16 +34,15 @@ def command(paths: tuple[Path, ...], environments: tuple[str, ...], output_forma
     """
     root, chosen = session.find(own_root, paths)
     with locked(root, exclusive=False, waiting=session.waiting):
-        workspace = load(root, chosen)
         session.check_environments(environments, root)
-        compilation = compile_workspace(workspace, environments)
+        compilation = compile_root(root, chosen, environments)
         diagnostics: list[Diagnostic] = list(compilation.diagnostics)
         lines: Sequence[str] = ()
         if not has_errors(diagnostics):
             verdict = judge(compilation, environments, session.progress)
             diagnostics += verdict.diagnostics
             lines = verdict.lines
-    code = session.show(diagnostics, workspace.texts, output_format, err=False)
+    code = session.show(diagnostics, compilation.workspace.texts, output_format, err=False)
     for line in lines:
         click.echo(line, err=True)
     return code

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
+from mlspec import cache
 from mlspec.commands import session
+from mlspec.files.fingerprint import fingerprint
 from mlspec.files.hold import locked
-from mlspec.files.unchanged import count_unchanged
 
 
 @click.command("generate")
@@ -24,10 +25,10 @@ def command(paths: tuple[Path, ...], check: bool, diff: bool, own_root: Path | N
     root, chosen = session.find(own_root, paths)
     writes = not (check or diff)
     with locked(root, exclusive=writes, waiting=session.waiting):
-        unchanged = count_unchanged(root) if writes and not chosen else None
-        if unchanged is not None:
-            for name, files in unchanged.items():
-                click.echo(f"{name}: 0 of {files} files written", err=True)
+        before = fingerprint(root) if not chosen else None
+        known = cache.recall("roots", before) if before is not None else None
+        if known is not None:
+            click.echo(known if writes else "", nl=False, err=True)
             return 0
         from mlspec.commands.generating import generate, preview  # late: an unchanged root needs no model
 

@@ -8,18 +8,20 @@ from pathlib import Path
 
 import click
 
+from mlspec import cache
 from mlspec.commands import session
 from mlspec.diagnostics import has_errors
 from mlspec.files import apply
+from mlspec.files.fingerprint import fingerprint
 from mlspec.layout import is_run_path
-from mlspec.pipeline import Compilation, compile_workspace, drift
+from mlspec.parallel import compile_root
+from mlspec.pipeline import Compilation, drift
 from mlspec.spec.discover import GENERATED
-from mlspec.spec.load import load
 
 
 def generate(root: Path, chosen: Sequence[Path]) -> int:
     """Compile and write; returns the exit code."""
-    compilation = compile_workspace(load(root, chosen))
+    compilation = compile_root(root, chosen, builds=False)
     code = session.show(compilation.diagnostics, compilation.workspace.texts, err=True)
     if has_errors(compilation.diagnostics):
         return code
@@ -28,7 +30,7 @@ def generate(root: Path, chosen: Sequence[Path]) -> int:
 
 def preview(root: Path, chosen: Sequence[Path], *, diff: bool) -> int:
     """Compile and say what would change; returns the exit code."""
-    compilation = compile_workspace(load(root, chosen))
+    compilation = compile_root(root, chosen, builds=False)
     texts = compilation.workspace.texts
     code = session.show(compilation.diagnostics, texts, err=True)
     if has_errors(compilation.diagnostics):
@@ -54,7 +56,18 @@ def _write(compilation: Compilation, generated: Path) -> int:
     session.show(notes, {}, "concise", err=True)
     for line in _summary(compilation):
         click.echo(line, err=True)
+    _remember(compilation, generated.parent)
     return 0
+
+
+def _remember(compilation: Compilation, root: Path) -> None:
+    """Remember a whole root about which there is nothing to say, as it is now on disk."""
+    if not compilation.workspace.complete or compilation.diagnostics or compilation.strays:
+        return
+    name = fingerprint(root)
+    if name is not None:
+        lines = (f"{c.project.name}: 0 of {len(c.layout.files)} files written\n" for c in compilation.projects)
+        cache.remember("roots", name, "".join(lines))
 
 
 def _summary(compilation: Compilation) -> Iterator[str]:

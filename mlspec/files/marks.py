@@ -1,4 +1,4 @@
-"""Names and digests of the lock; imports nothing heavy, so that an unchanged root is seen before anything is."""
+"""Names and digests of the lock, which reading and writing share."""
 
 from __future__ import annotations
 

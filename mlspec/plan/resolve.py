@@ -5,6 +5,7 @@ The plan is built even where something is missing, so that one run reports every
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from mlspec import codes, names
@@ -54,6 +55,9 @@ def build_plan(variant: Variant, environment: LoadedEnvironment, base: Variant) 
 def build_base_plan(variant: Variant, common: EnvironmentFields) -> Plan:
     """Return the plan under common.yaml and built-in defaults; what only environments know stays open."""
     return _Planner(variant.model, common, Scope(variant.tree, None, None, None)).plan()
+
+
+_REFERENCE = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
 
 
 class _Planner:
@@ -107,7 +111,10 @@ class _Planner:
         for name in [*depths, *sorted(set(needs) - set(depths))]:
             spec = self.project.steps[name]
             upstream = {need: digests.get(need, "") for need in spec.needs}
-            digests[name] = identity.digest(self.scope.environment_name or "", KINDS[_tag(spec)], spec, upstream)
+            volumes = ((name, self.project.volumes.get(name)) for name in spec.mounts)
+            claims = {volume_name: volume.claim for volume_name, volume in volumes if volume and volume.claim}
+            environment = self.scope.environment_name or ""
+            digests[name] = identity.digest(environment, KINDS[_tag(spec)], spec, upstream, claims)
             found[name] = self._step(name, spec, digests[name], depths.get(name, 0))
         return [found[name] for name in sorted(found)]
 
@@ -229,7 +236,7 @@ class _Planner:
                 found.append(PlannedVariable(variable, None, value.secret, value.key))
             else:
                 found.append(PlannedVariable(variable, value.value))
-        return tuple(found)
+        return _in_order(found)
 
     def _check_secret(self, reference: SecretKey, path: Path) -> None:
         secret = self.project.secrets.get(reference.secret)
@@ -246,6 +253,17 @@ class _Planner:
             self.scope.report(
                 "MLS203", f"secret `{reference.secret}` has no key `{reference.key}`", (*path, "key"), help
             )
+
+
+def _in_order(variables: list[PlannedVariable]) -> tuple[PlannedVariable, ...]:
+    """Return variables so that `$(NAME)` finds NAME before it, as Kubernetes expands them, else by name.
+
+    The order in a map means nothing: two orders of the same map are the same run.
+    """
+    by_name = {variable.name: variable for variable in variables}
+    uses = {name: _REFERENCE.findall(variable.value or "") for name, variable in by_name.items()}
+    ordered = graph.order(uses)
+    return tuple(by_name[name] for name in [*ordered, *sorted(set(by_name) - set(ordered))])
 
 
 def _tag(spec: WorkloadSpec) -> str:

@@ -28,6 +28,9 @@ class Mark(Protocol):
     column: int
 
 
+_UNWRITABLE = re.compile("[\x00\x7f-\x9f\ufffe\uffff]")
+
+
 @dataclass(slots=True)
 class _Open:
     """A collection whose end has not been read; `key` waits for its value."""
@@ -94,7 +97,14 @@ class Composer:
                 if event.anchor is not None or event.tag is not None:
                     self._features(event)
                 span = self.span(event.start_mark, event.end_mark)
-                self._add(Scalar(event.value, not event.style, span))
+                self._add(
+                    Scalar(
+                        event.value,
+                        not event.style,
+                        span,
+                        refused=event.style == '"' and self._unfit(event.value, span),
+                    )
+                )
             elif isinstance(event, yaml.CollectionStartEvent):
                 if event.anchor is not None or event.tag is not None:
                     self._features(event)
@@ -110,6 +120,14 @@ class Composer:
                 span = self.span(event.start_mark, event.end_mark)
                 self.report("MLS107", f"alias `*{event.anchor}` is not allowed", span, "write the value out here")
                 self._add(Scalar("", True, span, refused=True))
+
+    def _unfit(self, value: str, span: Span) -> bool:
+        """Refuse what an escape can write and no manifest can carry: kustomize changes or refuses these."""
+        found = _UNWRITABLE.search(value)
+        if found is not None:
+            message = f"character U+{ord(found.group()):04X} cannot be part of a manifest"
+            self.report("MLS109", message, span, "remove the escape")
+        return found is not None
 
     def _features(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
         span = self.span(event.start_mark, event.start_mark)

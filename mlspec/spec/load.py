@@ -27,6 +27,15 @@ from mlspec.spec.workspace import LoadedEnvironment, LoadedProject, Variant, Wor
 
 def load(root: Path, paths: Iterable[Path] = ()) -> Workspace:
     """Read a root, or only the project files (or folders with them) in `paths`; never raises for bad content."""
+    workspace, known, files = begin(root, paths)
+    for path in files:
+        _load_projects(workspace, path, known)
+    check_unique(workspace)
+    return workspace
+
+
+def begin(root: Path, paths: Iterable[Path] = ()) -> tuple[Workspace, frozenset[str], list[Path]]:
+    """Read the environments of a root; returns their names, valid or not, and the project files to read."""
     workspace = Workspace(root)
     known = _load_environments(workspace)
     chosen = list(paths)
@@ -35,16 +44,13 @@ def load(root: Path, paths: Iterable[Path] = ()) -> Workspace:
     files = sorted({file for path in chosen or [root] for file in files_in(path, root, refused.append)})
     for error in refused:
         workspace.diagnostics.append(_unreadable(relative(Path(error.filename), root), error))
-    for path in files:
-        _load_projects(workspace, path, known)
     # A root whose last project is gone still has its output to prune.
     if not files and not (workspace.complete and any((root / GENERATED).glob("*/mlspec.lock"))):
         where = ", ".join(relative(path, root) for path in chosen) or "."
         span = whole_file(where)
         help = "write one, or name the folder that holds it"
         workspace.diagnostics.append(Diagnostic("MLS225", f"no {PROJECT_FILE} here", span, help=help))
-    _check_unique(workspace)
-    return workspace
+    return workspace, known, files
 
 
 def _read(workspace: Workspace, path: Path) -> list[source.Mapping]:
@@ -259,7 +265,7 @@ def _name_span(project: LoadedProject) -> Span:
     return node.span
 
 
-def _check_unique(workspace: Workspace) -> None:
+def check_unique(workspace: Workspace) -> None:
     """Names of projects are folders under generated/ and parts of namespaces: unique in the root."""
     first: dict[str, Span] = {}
     for project in workspace.projects:

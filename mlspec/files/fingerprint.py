@@ -1,0 +1,72 @@
+"""A root in, one digest of everything that a generate reads, finds and is made of.
+
+Output is a function of the inputs, of what is already there, and of mlspec itself (law 1). So if all three are as
+they were when a run found nothing to say and nothing to do, it need not run again; no lock is trusted for that.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import mlspec
+from mlspec import cache
+from mlspec.spec.discover import ENVIRONMENT_FOLDER, GENERATED, find_projects, relative
+
+
+def fingerprint(root: Path) -> str | None:
+    """Return the digest, or None where something stands there that only a full run can speak about."""
+    try:
+        return cache.key(part for name, content in _everything(root) for part in (name, content))
+    except (OSError, ValueError):
+        return None
+
+
+def _everything(root: Path) -> Iterator[tuple[str, bytes | str]]:
+    package = os.path.dirname(mlspec.__file__)  # noqa: PTH120  # plain text paths: a thousand of them are walked
+    for path, name in _files(package, "mlspec/"):
+        if name.endswith((".py", ".json", ".toml")):
+            found = os.stat(path)  # noqa: PTH116
+            yield name, f"{found.st_size} {found.st_mtime_ns}"
+    for source in sorted([*(root / ENVIRONMENT_FOLDER).iterdir(), *find_projects(root, root, _refuse)]):
+        yield relative(source, root), _read(os.fspath(source.resolve()))
+    generated = os.fspath(root / GENERATED)
+    if os.path.islink(generated):  # noqa: PTH114  # as above
+        raise ValueError(generated)
+    if os.path.isdir(generated):  # noqa: PTH112  # as above
+        for path, name in _files(generated, f"{GENERATED}/"):
+            yield name, _read(path)
+
+
+def _refuse(error: OSError) -> None:
+    raise error
+
+
+def _files(folder: str, prefix: str) -> Iterator[tuple[str, str]]:
+    """Yield every file below a folder, in order; raises ValueError at anything else than files and folders."""
+    with os.scandir(folder) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        name = prefix + entry.name
+        if entry.is_dir(follow_symlinks=False):
+            yield from _files(entry.path, name + "/")
+        elif entry.is_file(follow_symlinks=False):
+            yield entry.path, name
+        else:
+            raise ValueError(name)
+
+
+def _read(path: str) -> bytes:
+    # Without blocking: a pipe in place of a file would wait for ever.
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ValueError(path)
+        chunks = []
+        while chunk := os.read(handle, 1 << 20):
+            chunks.append(chunk)
+        return b"".join(chunks)
+    finally:
+        os.close(handle)
