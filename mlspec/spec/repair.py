@@ -26,6 +26,7 @@ _ABOUT_NAMES: Final = frozenset(
 # These do not depend on the environment at all.
 _INSIDE_PROJECT: Final = frozenset(
     {"MLS103", "MLS201", "MLS202", "MLS203", "MLS209", "MLS212", "MLS213", "MLS227", "MLS228"}
+    | {"MLS232", "MLS233", "MLS234", "MLS235"}
 )
 _TABLES: Final = frozenset({"steps", "services", "volumes", "secrets"})
 # Required fields that can stand in for missing ones, so that the rest can be looked at.
