@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INPUTS := pyproject.toml mlspec/__init__.py
 
-.PHONY: help demo test tools schemas format clean
+.PHONY: help demo test tools bench schemas format clean
 
 help: ## show the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | sort
@@ -42,6 +42,9 @@ test: $(VENV)/.test tools ## everything that CI runs
 	$(BIN)/python -m pytest --numprocesses 2
 	$(BIN)/mlspec generate --check
 	$(BIN)/mlspec check
+
+bench: $(VENV)/.test ## measure 1, 100 and 1,000 projects, and the plain program beside them
+	$(BIN)/python -m tests.benchmarks.bench
 
 schemas: $(VENV)/.demo ## build schemas/ again from the pinned packages (needs Go)
 	$(BIN)/python schemas/refresh.py
