@@ -10,10 +10,11 @@ from mlspec.check import kubeconform, kustomize, tools
 from mlspec.check.kustomize import Build
 from mlspec.check.repository import check_repository
 from mlspec.check.tools import Tool
+from mlspec.compiled import Compilation, Compiled
 from mlspec.diagnostics import Diagnostic, Span
 from mlspec.k8s.resource import Body
 from mlspec.model.operators import minor
-from mlspec.pipeline import Compilation, Compiled, drift, schema_folders
+from mlspec.pipeline import drift, schema_folders
 
 Progress = Callable[[Sequence[Callable[[], list[Diagnostic]]], str], Iterable[Callable[[], list[Diagnostic]]]]
 _NOWHERE = Span("", 0, 0, 0, 0)

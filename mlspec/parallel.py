@@ -14,8 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from mlspec.compiled import Compilation, Compiled
 from mlspec.diagnostics import Diagnostic, has_errors
-from mlspec.pipeline import Compilation, Compiled, compile_workspace, conclude
+from mlspec.pipeline import compile_workspace, conclude
 from mlspec.source import Mapping
 from mlspec.spec.load import begin, check_unique, load
 from mlspec.spec.workspace import LoadedProject, Variant, Workspace

@@ -3,68 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mlspec.all_kinds import OPERATORS
 from mlspec.check import references
 from mlspec.check.schema import check_schema
-from mlspec.diagnostics import Diagnostic, Related, Span, has_errors, whole_file
+from mlspec.compiled import Compilation, Compiled
+from mlspec.conflicts import conflicts
+from mlspec.diagnostics import Diagnostic, has_errors, whole_file
 from mlspec.emit import emit, emit_argocd
 from mlspec.files import compare, lock
-from mlspec.files.compare import Changes
 from mlspec.files.lock import Lock, State
 from mlspec.files.marks import LOCK, digest
-from mlspec.ir import Place, Plan, Target
-from mlspec.k8s.resource import CLUSTER_SCOPED, Body, Key, Resource
-from mlspec.layout import Layout, PlannedEnvironment, lay_out, run_path
+from mlspec.ir import Place
+from mlspec.layout import PlannedEnvironment, lay_out, run_path
 from mlspec.model.operators import minor
 from mlspec.plan.resolve import build_base_plan, build_plan
 from mlspec.schemas import kubernetes_folder, operator_folder
-from mlspec.source import Scalar
 from mlspec.spec.discover import ENVIRONMENT_FOLDER, GENERATED
 from mlspec.spec.environment import EnvironmentFields
 from mlspec.spec.problems import locate
 from mlspec.spec.workspace import LoadedEnvironment, LoadedProject, Workspace
-
-
-@dataclass(slots=True)
-class Compiled:
-    """One project on its way."""
-
-    project: LoadedProject
-    plans: dict[str, Plan] = field(default_factory=dict)
-    resources: dict[str, list[Resource]] = field(default_factory=dict)
-    argocd: dict[str, list[Body]] = field(default_factory=dict)
-    layout: Layout = field(default_factory=Layout)
-    changes: Changes | None = None
-    diagnostics: list[Diagnostic] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
-    """How many objects each environment has, Argo CD's included."""
-
-    def span(self, environment: str, origin: Sequence[str]) -> Span:
-        """Return the place of the field that caused an object."""
-        found = locate(self.project.variants[environment].tree, tuple(origin))
-        return found.value_span if isinstance(found.node, Scalar) else found.key_span
-
-
-@dataclass(slots=True)
-class Compilation:
-    """A root, compiled."""
-
-    workspace: Workspace
-    projects: list[Compiled] = field(default_factory=list)
-    gone: list[Changes] = field(default_factory=list)
-    strays: list[str] = field(default_factory=list)
-    """Files under generated/ that nobody accounts for, from there."""
-    temporaries: list[str] = field(default_factory=list)
-    diagnostics: list[Diagnostic] = field(default_factory=list)
-
-    @property
-    def changes(self) -> list[Changes]:
-        """Everything that differs from the disk, projects that are gone included."""
-        return [*(item.changes for item in self.projects if item.changes is not None), *self.gone]
 
 
 def schema_folders(environment: EnvironmentFields) -> tuple[Path, ...]:
@@ -88,8 +49,7 @@ def compile_workspace(workspace: Workspace, only: Sequence[str] = ()) -> Compila
         compiled = _plan(workspace, project, only)
         compilation.projects.append(compiled)
         compilation.diagnostics += compiled.diagnostics
-    conflicts = list(_conflicts(compilation))
-    sound = not has_errors([*compilation.diagnostics, *conflicts])
+    sound = not has_errors([*compilation.diagnostics, *conflicts(compilation)])
     for compiled in compilation.projects if sound else ():
         if compiled.plans.keys() == compiled.resources.keys():
             compilation.diagnostics += _lay_out(workspace, compiled, workspace.root / GENERATED)
@@ -99,7 +59,7 @@ def compile_workspace(workspace: Workspace, only: Sequence[str] = ()) -> Compila
 
 def conclude(compilation: Compilation, *, laid_out: bool) -> None:
     """Add what concerns the root as a whole: projects against one another, and what is left from before."""
-    compilation.diagnostics += _conflicts(compilation)
+    compilation.diagnostics += conflicts(compilation)
     if laid_out and compilation.workspace.complete:
         _leftovers(compilation, compilation.workspace.root / GENERATED)
 
@@ -139,42 +99,6 @@ def _judge(compiled: Compiled, name: str, environment: LoadedEnvironment) -> Ite
         for code, message in check_schema(folders, body):
             text = f"{body['kind']} {body['metadata']['name']}: {message}"
             yield Diagnostic(code, text, compiled.span(name, ("name",)), "name")
-
-
-def _conflicts(compilation: Compilation) -> Iterator[Diagnostic]:
-    """Yield projects that claim one namespace, and objects of one name in a shared one."""
-    namespaces: dict[tuple[str, str, str], tuple[Compiled, Target]] = {}
-    objects: dict[tuple[str, str, Key], Compiled] = {}
-    for compiled in compilation.projects:
-        for name, plan in compiled.plans.items():
-            target = plan.target
-            where = (target.server, target.namespace or "", name)
-            first, before = namespaces.setdefault(where, (compiled, target))
-            if first is not compiled and first.project.name == compiled.project.name:
-                continue  # said already, and the cause of everything that would follow
-            if first is not compiled and (target.manage_namespace or before.manage_namespace):
-                message = f"namespace `{target.namespace}` in {name} belongs to project {first.project.name}"
-                related = (Related(first.span(name, ("name",)), "this project"),)
-                help = f"put {{project}} into `namespace.pattern` in environments/{name}.yaml, or `manage: false` there"
-                yield Diagnostic("MLS221", message, compiled.span(name, ("name",)), "name", help, related=related)
-            if target.manage_namespace:
-                continue
-            yield from _same_objects(compiled, name, objects)
-
-
-def _same_objects(compiled: Compiled, name: str, objects: dict[tuple[str, str, Key], Compiled]) -> Iterator[Diagnostic]:
-    """Yield each field that causes an object which another project has already; one finding a field."""
-    target = compiled.plans[name].target
-    said = set()
-    for resource in compiled.resources.get(name, ()):
-        if resource.body["kind"] in CLUSTER_SCOPED:
-            continue
-        other = objects.setdefault((target.server, target.namespace or "", resource.key), compiled)
-        if other is not compiled and resource.origin not in said:
-            said.add(resource.origin)
-            message = f"{resource.key} in namespace `{target.namespace}` is project {other.project.name}'s already"
-            span = compiled.span(name, resource.origin)
-            yield Diagnostic("MLS222", message, span, ".".join(resource.origin), "rename one of them")
 
 
 def _lay_out(workspace: Workspace, compiled: Compiled, generated: Path) -> list[Diagnostic]:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from hypothesis import Phase, given, settings
 
+from mlspec.compiled import Compilation
 from mlspec.diagnostics import has_errors
 from mlspec.k8s.resource import Body
-from mlspec.pipeline import Compilation, compile_workspace
+from mlspec.pipeline import compile_workspace
 from mlspec.spec.load import load
 from tests.strategies import Root, roots
 

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from mlspec.check.references import check_argocd, check_references, matches
+from mlspec.compiled import Compiled
 from mlspec.k8s.resource import Resource
-from mlspec.pipeline import Compiled, compile_workspace
+from mlspec.pipeline import compile_workspace
 from mlspec.spec.load import load
 from tests.support import REPOSITORY
 

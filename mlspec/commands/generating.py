@@ -10,12 +10,13 @@ import click
 
 from mlspec import cache
 from mlspec.commands import session
+from mlspec.compiled import Compilation
 from mlspec.diagnostics import has_errors
 from mlspec.files import apply
 from mlspec.files.fingerprint import fingerprint
 from mlspec.layout import is_run_path
 from mlspec.parallel import compile_root
-from mlspec.pipeline import Compilation, drift
+from mlspec.pipeline import drift
 from mlspec.spec.discover import GENERATED
 
 

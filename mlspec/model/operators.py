@@ -22,8 +22,9 @@ class Operator:
     description: str
     schemas: Callable[[Any], str]
     """Folder of `schemas/crds` for a declared value."""
-    goes: str = ""
-    example: Any = None
+    goes: str
+    """Where the field goes in the manifests, and an example of it, as for every field."""
+    example: Any
     serves: bool = False
     """Its services get their requests through the environment's gateway."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema
 
@@ -34,13 +34,17 @@ def _money(value: object) -> str:
     return written
 
 
+IN_CLUSTER: Final = "https://kubernetes.default.svc"
+"""The address of its own cluster, for every Argo CD."""
+
+
 class Cluster(SpecModel):
     """The cluster that the environment lives in."""
 
     server: Annotated[
         str, BeforeValidator(matching(r"https://[^\s/]+(/[^\s]*)?", "an https URL", "write `https://…`"))
     ] = field(
-        "https://kubernetes.default.svc",
+        IN_CLUSTER,
         "API server, the same text in Application and AppProject.",
         "`destination.server` of Applications and AppProject",
         "https://prod.example.com:6443",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -193,11 +193,24 @@ def _load_projects(workspace: Workspace, path: Path, known: frozenset[str]) -> N
             if override is not None:
                 allowed = tuple(environment.model.overrides)
                 workspace.diagnostics += overlay.check_override(tree, override, name, allowed)
+                workspace.diagnostics += _unknown_nulls(tree, override, name)
             variant = _variant(workspace, tree, base, override)
             if variant is not None and _enabled(workspace, name, override):
                 variants[name] = variant
         if base is not None:
             workspace.projects.append(LoadedProject(base.model.name, relative(path, workspace.root), base, variants))
+
+
+def _unknown_nulls(tree: source.Mapping, override: source.Mapping, environment: str) -> Iterator[Diagnostic]:
+    """Yield misspelt keys that an override sets to null: merging leaves nothing of them for the model to refuse."""
+    for path, node in overlay.leaves(override, ()):
+        if not (isinstance(node, Scalar) and node.is_null) or path[-1] == "enabled" or "/" in path[-1]:
+            continue
+        options = problems.fields_at(Project, overlay.merge(tree, override), path[:-1])
+        if options and path[-1] not in options:
+            span = problems.locate(override, path).key_span
+            dotted = ".".join((ENVIRONMENTS, environment, *path))
+            yield Diagnostic("MLS102", f"unknown key `{path[-1]}`", span, dotted, suggestion(path[-1], options))
 
 
 def _overrides(workspace: Workspace, document: source.Mapping, known: frozenset[str]) -> dict[str, source.Mapping]:

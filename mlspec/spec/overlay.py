@@ -52,7 +52,7 @@ def check_override(
             )
     yield from _changed_kinds(base, override, environment)
     patterns = [_glob(pattern) for pattern in allowed]
-    for path, span in _leaves(override, ()):
+    for path, span in leaves(override, ()):
         if path[0] in FIXED or any(pattern.fullmatch(".".join(path)) for pattern in patterns):
             continue
         shown = ", ".join(f"`{pattern}`" for pattern in allowed) or "nothing"
@@ -77,10 +77,11 @@ def _changed_kinds(base: Mapping, override: Mapping, environment: str) -> Iterat
                 yield Diagnostic("MLS219", message, now.span, path, "use two steps, each in its environments")
 
 
-def _leaves(node: Mapping, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Node]]:
+def leaves(node: Mapping, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Node]]:
+    """Yield the path and value of everything that an override sets."""
     for key, entry in node.entries.items():
         if isinstance(entry.value, Mapping) and entry.value.entries:
-            yield from _leaves(entry.value, (*path, key))
+            yield from leaves(entry.value, (*path, key))
         elif (*path, key) != ("enabled",):
             yield (*path, key), entry.value
 
