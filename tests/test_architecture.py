@@ -67,7 +67,6 @@ def test_late_imports_are_for_start_up_time_and_listed() -> None:
         "mlspec/__main__.py: mlspec.cli",
         "mlspec/commands/explain.py: mlspec.commands.explaining",
         "mlspec/commands/generate.py: mlspec.commands.generating",
-        "mlspec/files/apply.py: concurrent.futures",
         "mlspec/judge.py: concurrent.futures",
         "mlspec/model/scalars.py: ipaddress",
         "mlspec/parallel.py: concurrent.futures",

@@ -21,7 +21,6 @@ from mlspec.files.marks import LOCK, PENDING
 from mlspec.spec.discover import GENERATED
 
 _MANY: Final = 64
-_WRITERS: Final = 4
 # Linux waits in sync(2) until everything is written; elsewhere it only asks for it.
 _WAITS: Final = sys.platform == "linux"
 
@@ -30,46 +29,42 @@ _WAITS: Final = sys.platform == "linux"
 class _Staged:
     """Files written beside their targets, and the folders made for them."""
 
-    files: list[tuple[Path, Path]] = field(default_factory=list)
+    files: list[tuple[str, str]] = field(default_factory=list)
     folders: list[Path] = field(default_factory=list)
+    there: set[Path] = field(default_factory=set)
+    """Folders that were seen: asking the disk for each file would cost as much as writing it."""
 
     def put_all(self, contents: Mapping[Path, bytes]) -> None:
         """Write files beside their targets, and wait until they are on the disk; raises OSError.
 
-        Many files are written by threads and waited for together: one wait each would take most of the time.
+        Many files are waited for together: one wait each would take most of the time.
         """
-        if len(contents) < _MANY or not _WAITS:
-            for target, content in contents.items():
-                _fill(self.place(target), content, wait=True)
-            return
-        from concurrent.futures import ThreadPoolExecutor  # late: 30 ms that few files do not need
+        together = len(contents) >= _MANY and _WAITS
+        for target, content in contents.items():
+            _fill(self.place(target), content, wait=not together)
+        if together:
+            os.sync()
 
-        places = [self.place(target) for target in contents]
-        with ThreadPoolExecutor(max_workers=_WRITERS) as pool:
-            list(pool.map(_fill, places, contents.values()))
-        os.sync()
-
-    def place(self, target: Path) -> Path:
+    def place(self, target: Path) -> str:
         """Make the folders of a target, and return the name that its content gets first; raises OSError."""
         missing = []
         folder = target.parent
-        while not folder.exists():
+        while folder not in self.there and not folder.exists():
             missing.append(folder)
             folder = folder.parent
         for folder in reversed(missing):
             folder.mkdir()
             self.folders.append(folder)
-        temporary = target.with_name(TEMPORARY + target.name)
-        # What a killed run left, or a link that somebody put there, must not be written through.
-        temporary.unlink(missing_ok=True)
-        self.files.append((temporary, target))
+        self.there.add(target.parent)
+        temporary = f"{target.parent}/{TEMPORARY}{target.name}"
+        self.files.append((temporary, str(target)))
         return temporary
 
     def undo(self) -> None:
         """Take back everything that is not in its place yet; what cannot be removed is left for the next run."""
         for temporary, _ in self.files:
             with suppress(OSError):
-                temporary.unlink(missing_ok=True)
+                Path(temporary).unlink(missing_ok=True)
         for folder in reversed(self.folders):
             with suppress(OSError):
                 folder.rmdir()
@@ -77,24 +72,34 @@ class _Staged:
     def commit(self) -> None:
         """Move every file to its place; each is whole at any time."""
         for temporary, target in self.files:
-            temporary.replace(target)
+            Path(temporary).replace(target)
         if len(self.files) >= _MANY and _WAITS:
             os.sync()
             return
-        for folder in {target.parent for _, target in self.files}:
+        for folder in {Path(target).parent for _, target in self.files}:
             _sync(folder)
 
 
-def _fill(path: Path, content: bytes, *, wait: bool = False) -> None:
+def _fill(path: str, content: bytes, *, wait: bool) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
-        with path.open("xb") as file:
-            file.write(content)
+        try:
+            handle = os.open(path, flags, 0o666)
+        except FileExistsError:
+            # What a killed run left, or a link that somebody put there, must not be written through.
+            Path(path).unlink()
+            handle = os.open(path, flags, 0o666)
+        try:
+            left = memoryview(content)
+            while left:
+                left = left[os.write(handle, left) :]
             if wait:
-                file.flush()
-                os.fsync(file.fileno())
+                os.fsync(handle)
+        finally:
+            os.close(handle)
     except OSError as error:
         # A full disk does not say for which file.
-        raise OSError(error.errno, error.strerror, str(path)) from error
+        raise OSError(error.errno, error.strerror, path) from error
 
 
 def _sync(folder: Path) -> None:
