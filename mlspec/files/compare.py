@@ -73,7 +73,7 @@ def _compare_file(
 ) -> None:
     if _blocked(changes, generated, path):
         return
-    found = disk.read(generated, path)
+    found = disk.content(generated, path)
     if found == content:
         return
     if found is None:
@@ -116,7 +116,7 @@ def _blocked(changes: Changes, generated: Path, path: str) -> bool:
 def _compare_gone(changes: Changes, generated: Path, path: str, ours: set[str]) -> None:
     if _blocked(changes, generated, path):
         return
-    found = disk.read(generated, path)
+    found = disk.content(generated, path)
     if found is None:
         return
     place = whole_file(f"{GENERATED}/{path}")

@@ -55,6 +55,8 @@ def _equal(old: Any, new: Any) -> bool:
     """Say whether two values are the same in YAML: to Python `True` equals 1."""
     if old != new:
         return False
+    if repr(old) == repr(new):
+        return True  # the same text is the same types; the other way round the order of keys may differ
     if isinstance(old, dict) and isinstance(new, dict):
         return old.keys() == new.keys() and all(_equal(value, new[key]) for key, value in old.items())
     if isinstance(old, list) and isinstance(new, list):

@@ -260,6 +260,8 @@ def _in_order(variables: list[PlannedVariable]) -> tuple[PlannedVariable, ...]:
 
     The order in a map means nothing: two orders of the same map are the same run.
     """
+    if len(variables) < 2:
+        return tuple(variables)
     by_name = {variable.name: variable for variable in variables}
     uses = {name: _REFERENCE.findall(variable.value or "") for name, variable in by_name.items()}
     ordered = graph.order(uses)
