@@ -129,8 +129,8 @@ def _ratio(projects: int, failures: list[str]) -> str:
             failures.append(f"ratio {ratio:.2f}, more than {RATIO_CEILING}")
         return (
             f"The plain program (pydantic, jsonschema, CSafeDumper) takes {plain.user:.1f} s of user CPU and "
-            f"{plain.system:.1f} of system for the same {count:,} objects in fewer files; mlspec's cold run, base, patches "
-            f"and drift included, takes {ours.user / plain.user:.2f} of the user time, {ratio:.2f} of both."
+            f"{plain.system:.1f} of system for the same {count:,} objects in fewer files; mlspec's cold run, base, "
+            f"patches and drift included, takes {ours.user / plain.user:.2f} of the user time, {ratio:.2f} of both."
         )
 
 
