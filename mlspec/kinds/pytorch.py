@@ -7,8 +7,8 @@ from typing import Final, Literal
 
 from mlspec import kind_base
 from mlspec.ir import Facts, Gvk, Place, PlannedWorkload, Port, Target
-from mlspec.k8s import meta, pod
-from mlspec.k8s.resource import Body, compact
+from mlspec.k8s import meta, pod, training
+from mlspec.k8s.resource import Body
 from mlspec.kind_base import Finding, StepSpec, spec_of
 from mlspec.model.base import field
 from mlspec.model.operators import TRAINING
@@ -67,11 +67,7 @@ def facts(workload: PlannedWorkload, target: Target) -> Facts:  # the contract's
         gvk=GVK,
         place=Place.PIPELINE,
         pods=spec.nodes,
-        pod_labels={
-            **workload.labels,
-            "training.kubeflow.org/job-name": name,
-            "training.kubeflow.org/operator-name": "pytorchjob-controller",
-        },
+        pod_labels=training.pod_labels(workload.labels, name, "pytorchjob-controller"),
         # NCCL and gloo connect on random ports, so the pods of one job reach each other on all of them.
         talks_to_itself=spec.nodes > 1,
         derived=(Derived("the pod and Service of the master", (name, "-master-0")), *last),
@@ -109,14 +105,8 @@ def emit(workload: PlannedWorkload, target: Target) -> Body:
         ),
         "spec": {
             "nprocPerNode": str(processes(spec)),
-            "runPolicy": compact(
-                {
-                    "cleanPodPolicy": spec.clean_pod_policy,
-                    # The limit counts container restarts summed over all pods. With 0 the operator deletes
-                    # the pods and their logs (seen on 1.9.3), so no retry is `Never` without a limit.
-                    "backoffLimit": spec.retries * spec.nodes + 1 if spec.retries else None,
-                    "activeDeadlineSeconds": kind_base.deadline_seconds(spec),
-                }
+            "runPolicy": training.run_policy(
+                spec.clean_pod_policy, spec.retries, spec.nodes, kind_base.deadline_seconds(spec)
             ),
             "pytorchReplicaSpecs": {role: _replica(workload, spec, count) for role, count in counts.items()},
         },
@@ -125,8 +115,4 @@ def emit(workload: PlannedWorkload, target: Target) -> Body:
 
 def _replica(workload: PlannedWorkload, spec: PyTorchSpec, count: int) -> Body:
     main = kind_base.program(workload, "torchrun", _CONTAINER, (_PORT,))
-    return {
-        "replicas": count,
-        "restartPolicy": "OnFailure" if spec.retries else "Never",
-        "template": pod.template(workload, main, None),
-    }
+    return training.replica(count, spec.retries, pod.template(workload, main, None))

@@ -10,8 +10,8 @@ from pydantic import ConfigDict, model_validator
 
 from mlspec import kind_base
 from mlspec.ir import Facts, Gvk, PartPath, Place, PlannedWorkload, Port, Target
-from mlspec.k8s import meta, pod
-from mlspec.k8s.resource import Body, compact
+from mlspec.k8s import meta, pod, training
+from mlspec.k8s.resource import Body
 from mlspec.kind_base import PodFields, Script, StepSpec, spec_of
 from mlspec.model.base import SpecModel, field, refused, refused_inside
 from mlspec.model.blocks import Arguments, Command
@@ -154,11 +154,7 @@ def facts(workload: PlannedWorkload, target: Target) -> Facts:  # the contract's
         gvk=GVK,
         place=Place.PIPELINE,
         pods=spec.pods,
-        pod_labels={
-            **workload.labels,
-            "training.kubeflow.org/job-name": name,
-            "training.kubeflow.org/operator-name": "tfjob-controller",
-        },
+        pod_labels=training.pod_labels(workload.labels, name, "tfjob-controller"),
         # Parameters and gradients go over the named port, collectives over random ones.
         talks_to_itself=spec.pods > 1,
         derived=tuple(
@@ -179,13 +175,8 @@ def emit(workload: PlannedWorkload, target: Target) -> Body:
             workload.object_name, target.namespace, workload.labels, meta.run_annotations(workload.wave)
         ),
         "spec": {
-            "runPolicy": compact(
-                {
-                    "cleanPodPolicy": spec.clean_pod_policy,
-                    # As for a PyTorchJob: the limit sums container restarts over the pods of all roles.
-                    "backoffLimit": spec.retries * spec.pods + 1 if spec.retries else None,
-                    "activeDeadlineSeconds": kind_base.deadline_seconds(spec),
-                }
+            "runPolicy": training.run_policy(
+                spec.clean_pod_policy, spec.retries, spec.pods, kind_base.deadline_seconds(spec)
             ),
             "tfReplicaSpecs": {
                 _ROLES[name]: _replica(workload, spec, name, role) for name, role in spec.roles.by_name().items()
@@ -196,11 +187,8 @@ def emit(workload: PlannedWorkload, target: Target) -> Body:
 
 def _replica(workload: PlannedWorkload, spec: TensorFlowSpec, name: str, role: Role) -> Body:
     pods = replace(workload.part(("roles", name)), spec=_as_role(spec, role))
-    return {
-        "replicas": role.replicas,
-        "restartPolicy": "OnFailure" if spec.retries else "Never",
-        "template": pod.template(pods, kind_base.program(pods, "python", _CONTAINER, (_PORT,)), None),
-    }
+    main = kind_base.program(pods, "python", _CONTAINER, (_PORT,))
+    return training.replica(role.replicas, spec.retries, pod.template(pods, main, None))
 
 
 def _as_role(spec: TensorFlowSpec, role: Role) -> TensorFlowSpec:
