@@ -203,12 +203,17 @@ def drift(compilation: Compilation, *, each_file: bool = True) -> list[Diagnosti
         lock_file = f"{GENERATED}/{change.project}/{LOCK}"
         if not each_file and any(finding.span.file == lock_file for finding in missing):
             message = f"project {change.project} was never generated: {len(missing)} files are missing"
+            if len(missing) == 1:
+                message = "the lock is missing"
             help = "run `mlspec generate`"
             found.append(Diagnostic("MLS502", message, whole_file(lock_file), help=help))
             found += [finding for finding in change.drift if finding not in missing] + change.refusals
         else:
             found += change.drift + change.refusals
+    refused = {finding.span.file for finding in found}
     for path in compilation.strays:
+        if f"{GENERATED}/{path}" in refused:
+            continue
         help = "move it away: only mlspec writes here"
         found.append(Diagnostic("MLS504", "not written by mlspec", whole_file(f"{GENERATED}/{path}"), help=help))
     for path in compilation.temporaries:

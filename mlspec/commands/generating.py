@@ -11,7 +11,7 @@ import click
 from mlspec import cache
 from mlspec.commands import session
 from mlspec.compiled import Compilation
-from mlspec.diagnostics import has_errors
+from mlspec.diagnostics import Diagnostic, Severity, has_errors, whole_file
 from mlspec.files import apply
 from mlspec.files.fingerprint import fingerprint
 from mlspec.layout import is_run_path
@@ -54,6 +54,11 @@ def _write(compilation: Compilation, generated: Path) -> int:
     for path in compilation.temporaries:
         (generated / path).unlink(missing_ok=True)
     notes = [note for change in changes for note in change.restored]
+    message = "not written by mlspec, and left alone"
+    notes += [
+        Diagnostic("MLS504", message, whole_file(f"{GENERATED}/{path}"), severity=Severity.WARNING)
+        for path in compilation.strays
+    ]
     session.show(notes, {}, "concise", err=True)
     for line in _summary(compilation):
         click.echo(line, err=True)
@@ -80,7 +85,7 @@ def _summary(compilation: Compilation) -> Iterator[str]:
         removed = f", {len(change.removes)} removed" if change.removes else ""
         yield f"{change.project}: {written} of {total} files written{removed}"
         for path in sorted(change.writes):
-            if is_run_path(path):
+            if is_run_path(path) and path in change.fresh:
                 environment = path.split("/")[2]
                 yield f"  new run in {environment}: {Path(path).stem}"
     for change in compilation.gone:

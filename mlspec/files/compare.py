@@ -15,6 +15,7 @@ from mlspec.files.marks import LOCK, PENDING, digest
 from mlspec.layout import FileTree, is_run_path
 from mlspec.spec.discover import GENERATED
 
+_MISSING_RUN: Final = "the file of a run is missing"
 TEMPORARY: Final = ".mlspec-tmp-"
 
 
@@ -29,6 +30,8 @@ class Changes:
     drift: list[Diagnostic] = field(default_factory=list)
     refusals: list[Diagnostic] = field(default_factory=list)
     restored: list[Diagnostic] = field(default_factory=list)
+    fresh: set[str] = field(default_factory=set)
+    """Paths of `writes` that mlspec never wrote before."""
     interrupted: Digests = field(default_factory=dict)
     """What interrupted runs wrote: it stays mlspec's own until this one is complete."""
 
@@ -56,15 +59,27 @@ def compare(generated: Path, project: str, files: FileTree, lock: Lock | None, s
         _compare_gone(changes, generated, path, owned[path])
     if lock is None and state.lock is not None:
         changes.drift.append(_drift("MLS509", "not needed any more", f"{project}/{LOCK}"))
-    if lock is not None and state.lock is not None and state.lock != lock and not changes.any:
-        changes.drift.append(_drift("MLS501", "the inputs have changed since it was written", f"{project}/{LOCK}"))
-    if lock is not None and state.lock is None:
-        changes.drift.append(_drift("MLS502", "not generated yet", f"{project}/{LOCK}"))
+    _compare_lock(changes, f"{project}/{LOCK}", lock, state)
     return changes
 
 
+def _compare_lock(changes: Changes, path: str, lock: Lock | None, state: State) -> None:
+    """Add what only the lock itself shows; where files differ, they are said already."""
+    if lock is None:
+        return
+    if state.lock is None:
+        if state.pending is None:
+            changes.drift.append(_drift("MLS502", "not generated yet", path))
+    elif state.lock != lock and not changes.any and not changes.refusals:
+        changed = state.lock.inputs != lock.inputs
+        message = "the inputs have changed since it was written" if changed else "it does not list what is there"
+        changes.drift.append(_drift("MLS501", message, path))
+
+
 def _drift(code: str, message: str, path: str, severity: Severity = Severity.ERROR) -> Diagnostic:
-    help = "run `mlspec generate`" if code in ("MLS501", "MLS502", "MLS503", "MLS505", "MLS509") else ""
+    help = "run `mlspec generate`" if code in ("MLS501", "MLS502", "MLS503", "MLS505", "MLS508", "MLS509") else ""
+    if code == "MLS502" and message == _MISSING_RUN:
+        help = f"restore it with `git checkout {GENERATED}/{path}`"
     return Diagnostic(code, message, whole_file(f"{GENERATED}/{path}"), help=help, severity=severity)
 
 
@@ -78,7 +93,9 @@ def _compare_file(
         return
     if found is None:
         changes.writes[path] = content
-        changes.drift.append(_drift("MLS502", "the file is missing" if generated_before else "not generated yet", path))
+        changes.fresh |= set() if ours else {path}
+        missing = _MISSING_RUN if ours and is_run_path(path) else "the file is missing"
+        changes.drift.append(_drift("MLS502", missing if generated_before else "not generated yet", path))
     elif digest(found) in ours:
         changes.writes[path] = content
         changes.drift.append(_drift("MLS501", "out of date", path))
@@ -113,11 +130,19 @@ def _blocked(changes: Changes, generated: Path, path: str) -> bool:
     return True
 
 
+def _is_alive(lock: Lock, run: str) -> bool:
+    """Say whether the environment of a run still is one of the project's."""
+    folder = "/".join(run.split("/")[:3])
+    return any(path.startswith(f"{folder}/") for path in lock.outputs)
+
+
 def _compare_gone(changes: Changes, generated: Path, path: str, ours: set[str]) -> None:
     if _blocked(changes, generated, path):
         return
     found = disk.content(generated, path)
     if found is None:
+        if changes.lock is not None and is_run_path(path) and _is_alive(changes.lock, path):
+            changes.drift.append(_drift("MLS502", _MISSING_RUN, path))
         return
     place = whole_file(f"{GENERATED}/{path}")
     if digest(found) in ours:
