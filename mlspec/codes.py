@@ -187,6 +187,18 @@ CODES: Final[dict[str, Code]] = {
         "Seldon has no image of this model server for the protocol, or its storage initializer cannot load from such "
         "a URI.",
     ),
+    "MLS236": Code(
+        "a claim cannot change like that",
+        "A PersistentVolumeClaim may grow. It never shrinks, and its class and access mode are for ever: Kubernetes "
+        "refuses the change, and Argo CD would stay OutOfSync. The claims compared with are those in generated/.",
+    ),
+    "MLS237": Code(
+        "pods that the namespace refuses",
+        "The operator adds containers to these pods that do not meet the restricted Pod Security Standard (KServe's "
+        "storage initializer, the training operator's init container, Seldon's executor). A namespace that enforces "
+        "it refuses them, and Argo CD shows only Progressing.",
+        Severity.WARNING,
+    ),
     "MLS301": Code(
         "refused by the schema",
         "An object that mlspec would write does not fit the strict schema of the declared version. The finding "

@@ -131,6 +131,8 @@ class Facts:
     """Destinations that it must reach without an `egress` entry, such as a model URI's scheme."""
     models: tuple[str, ...] = ()
     """URIs of the models that its pods load."""
+    added: str = ""
+    """A container that the operator adds and that falls short of the restricted Pod Security Standard."""
     derived: tuple[Derived, ...] = ()
     children: tuple[tuple[str, str], ...] = ()
     """(group, kind) of the objects that its operator creates."""

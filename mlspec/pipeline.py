@@ -14,7 +14,7 @@ from mlspec.compiled import Compilation, Compiled
 from mlspec.conflicts import conflicts
 from mlspec.diagnostics import Diagnostic, has_errors, whole_file
 from mlspec.emit import emit, emit_argocd
-from mlspec.files import compare, lock
+from mlspec.files import claims, compare, lock
 from mlspec.files.lock import Lock, State
 from mlspec.files.marks import LOCK, digest
 from mlspec.ir import Place
@@ -115,12 +115,24 @@ def _lay_out(workspace: Workspace, compiled: Compiled, generated: Path) -> list[
         generated, project.name, compiled.layout.files, _lock(workspace, compiled), state
     )
     found = list(_same_name(workspace, compiled, state))
+    found += _changed_claims(compiled, state, generated)
     for name in compiled.plans:
         found += _kept_runs(compiled, name, schema_folders(workspace.environments[name].model))
     for name in compiled.plans:
         messages = references.check_argocd(compiled.resources[name], compiled.argocd[name], compiled.layout.builds)
         found += (Diagnostic("MLS303", message, compiled.span(name, ("name",)), "name") for message in messages)
     return found
+
+
+def _changed_claims(compiled: Compiled, state: State, generated: Path) -> Iterator[Diagnostic]:
+    """Yield changes of claims that Kubernetes would refuse, at the field of the volume."""
+    for name, resources in compiled.resources.items():
+        for resource, field, message, help in claims.check_claims(
+            generated, state, compiled.project.name, name, resources
+        ):
+            path = (*resource.origin, field)
+            text = f"volume `{resource.key.name}` in {name}: {message}"
+            yield Diagnostic("MLS236", text, compiled.span(name, path), ".".join(path), help)
 
 
 def _kept_runs(compiled: Compiled, name: str, folders: tuple[Path, ...]) -> Iterator[Diagnostic]:

@@ -70,6 +70,8 @@ def facts(workload: PlannedWorkload, target: Target) -> Facts:  # the contract's
         pod_labels=training.pod_labels(workload.labels, name, "pytorchjob-controller"),
         # NCCL and gloo connect on random ports, so the pods of one job reach each other on all of them.
         talks_to_itself=spec.nodes > 1,
+        # Workers wait for the Master's name in it (seen on 1.9.3).
+        added="the init container of the training operator" if spec.nodes > 1 else "",
         derived=(Derived("the pod and Service of the master", (name, "-master-0")), *last),
         children=(("", "Pod"), ("", "Service")),
     )

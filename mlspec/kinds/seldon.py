@@ -148,6 +148,7 @@ def facts(workload: PlannedWorkload, target: Target) -> Facts:  # the contract's
     ]
     return Facts(
         gvk=GVK,
+        added="Seldon's executor",
         place=Place.SERVING,
         pods=sum(item.predictor.replicas for item in planned),
         pod_labels={

@@ -207,6 +207,17 @@ def _gateway(plan: Plan, project: Project, environment: EnvironmentFields, scope
         )
 
 
+def _pod_security(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
+    if plan.target.pod_security != "restricted" or not plan.target.manage_namespace:
+        return
+    for stated in plan.workloads:
+        if stated.facts.added:
+            message = f"{scope.place} enforces restricted pod security, which {stated.facts.added} does not meet"
+            help = f"set `namespace: {{podSecurity: baseline}}` in environments/{scope.environment_name}.yaml"
+            path = (stated.workload.section, stated.workload.name)
+            scope.report("MLS237", message, path, help, severity=Severity.WARNING, at_key=True)
+
+
 def _versions(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
     for what, version, known, path in _declared(environment):
         if minor(version) not in known:
@@ -230,4 +241,14 @@ def _declared(environment: EnvironmentFields) -> Iterator[tuple[str, str, tuple[
 
 
 Rule = Callable[[Plan, Project, EnvironmentFields, Scope], None]
-RULES: Final[tuple[Rule, ...]] = (_shared_names, _names, _resources, _mounts, _one_node, _claims, _gateway, _versions)
+RULES: Final[tuple[Rule, ...]] = (
+    _shared_names,
+    _names,
+    _resources,
+    _mounts,
+    _one_node,
+    _claims,
+    _gateway,
+    _pod_security,
+    _versions,
+)
