@@ -1,7 +1,6 @@
 """Kind `seldon`: predictors behind an endpoint, as a machinelearning.seldon.io/v1 SeldonDeployment.
 
-Facts about the operator were read in its source, v1.16.0, in the files named beside them.
-"""
+Facts about the operator were read in its source, v1.16.0, in the files named."""
 
 from __future__ import annotations
 

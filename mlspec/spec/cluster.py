@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Annotated, Final, Literal
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from mlspec.model.base import SpecModel, field, refused
+from mlspec.model.base import SpecModel, field, refused, refused_inside
+from mlspec.model.labels import LabelKey, LabelMap, LabelValue
 from mlspec.model.scalars import (
     Boolean,
     Cpu,
@@ -17,14 +18,12 @@ from mlspec.model.scalars import (
     Pattern,
     Positive,
     ResourceName,
-    Text,
     Version,
     matching,
     text,
 )
 
 Access = Literal["ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"]
-LabelMap = dict[Text, Text]
 
 
 def _money(value: object) -> str:
@@ -113,19 +112,31 @@ class StorageClass(SpecModel):
 class Toleration(SpecModel):
     """A toleration, as Kubernetes writes it."""
 
-    key: Text | None = field(
+    key: LabelKey | None = field(
         None, "Taint key; none with operator Exists: all.", "`tolerations[].key`", "nvidia.com/gpu"
     )
     operator: Literal["Exists", "Equal"] | None = field(
         None, "How key and value are compared. Default: Equal.", "`tolerations[].operator`", "Exists"
     )
-    value: Text | None = field(None, "Taint value.", "`tolerations[].value`", "training")
+    value: LabelValue | None = field(None, "Taint value.", "`tolerations[].value`", "training")
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = field(
         None, "What the taint does. Default: all effects.", "`tolerations[].effect`", "NoSchedule"
     )
     toleration_seconds: Natural | None = field(
         None, "How long a NoExecute taint is borne.", "`tolerations[].tolerationSeconds`", 300
     )
+
+    @model_validator(mode="after")
+    def _as_kubernetes_wants(self) -> Toleration:
+        """Kubernetes refuses the pod otherwise, which Argo CD shows as a job that never starts."""
+        if self.operator == "Exists" and self.value is not None:
+            raise refused_inside([(("value", "[key]"), refused("operator Exists has no value", "remove `value`"))])
+        if self.key is None and self.operator != "Exists":
+            raise refused("a toleration without `key` needs `operator: Exists`", "add `key:`, or `operator: Exists`")
+        if self.toleration_seconds is not None and self.effect != "NoExecute":
+            error = refused("only effect NoExecute is borne for a time", "write `effect: NoExecute`, or remove it")
+            raise refused_inside([(("tolerationSeconds", "[key]"), error)])
+        return self
 
 
 class GpuType(SpecModel):

@@ -81,15 +81,18 @@ def _take_out(raw: Any, tree: Mapping, location: Location, damaged: set[Entry], 
         if missing:
             path = path[:2]
     for key in path[:-1]:
-        raw = (
-            raw.get(key)
-            if isinstance(raw, dict)
-            else raw[int(key)]
-            if isinstance(raw, list) and key.isdecimal()
-            else None
-        )
+        raw = _inside(raw, key)
     if isinstance(raw, dict) and path:
         raw.pop(path[-1], None)
     elif isinstance(raw, list) and path:
         # The items after it would move; an empty list has no wrong item.
         raw.clear()
+
+
+def _inside(raw: Any, key: str) -> Any:
+    """Return a value of a map or list, or None: an error before may have taken it out already."""
+    if isinstance(raw, dict):
+        return raw.get(key)
+    if isinstance(raw, list) and key.isdecimal() and int(key) < len(raw):
+        return raw[int(key)]
+    return None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, model_validator
 
 from mlspec.model.base import SpecModel, field, refused
+from mlspec.model.labels import AnnotationKey, LabelMap
 from mlspec.model.scalars import (
     Boolean,
     Cidr,
@@ -15,13 +17,20 @@ from mlspec.model.scalars import (
     ObjectName,
     Pattern,
     PortNumber,
-    Text,
     Version,
     matching,
 )
-from mlspec.spec.cluster import LabelMap
 
-_url = matching(r"(https?|ssh)://[^\s@]*[^\s]*|[\w.-]+@[\w.-]+:[^\s]+", "a URL", "write `https://…`")
+_is_url = matching(r"(https?|ssh)://[^\s@]*[^\s]*|[\w.-]+@[\w.-]+:[^\s]+", "a URL", "write `https://…`")
+
+
+def _url(value: object) -> str:
+    written = _is_url(value)
+    if re.match(r"[a-z]+://[^/@]*:[^/@]*@", written):
+        raise refused(
+            "the URL carries a password, which would be committed", "give it to Argo CD as a repository Secret"
+        )
+    return written
 
 
 class Images(SpecModel):
@@ -35,7 +44,7 @@ class Images(SpecModel):
 class ServiceAccounts(SpecModel):
     """ServiceAccounts of workloads."""
 
-    annotations: dict[Text, Pattern] = field(
+    annotations: dict[AnnotationKey, Pattern] = field(
         {},
         "Cloud identity: IRSA, Workload Identity.",
         "`metadata.annotations` of every ServiceAccount",
@@ -123,11 +132,22 @@ class SyncWindow(SpecModel):
     kind: Literal["allow", "deny"] = field(
         ..., "Whether syncs are allowed or denied in it.", "`syncWindows[].kind`", "allow"
     )
-    schedule: Text = field(..., "Cron schedule of its start.", "`syncWindows[].schedule`", "0 8 * * 1-5")
+    schedule: Annotated[
+        str,
+        BeforeValidator(
+            matching(r"[-0-9*/,A-Za-z?#]+( +[-0-9*/,A-Za-z?#]+){4}", "a cron schedule", "write `0 8 * * 1-5`")
+        ),
+    ] = field(..., "Cron schedule of its start.", "`syncWindows[].schedule`", "0 8 * * 1-5")
     duration: Duration = field(..., "How long it lasts.", "`syncWindows[].duration`", "9h")
-    time_zone: Text | None = field(
-        None, "Zone of the schedule. Default: UTC.", "`syncWindows[].timeZone`", "Europe/Berlin"
-    )
+    time_zone: (
+        Annotated[
+            str,
+            BeforeValidator(
+                matching(r"[A-Za-z]+([_+-]?[A-Za-z0-9]+)*(/[A-Za-z0-9_+-]+)*", "a time zone", "write `Europe/Berlin`")
+            ),
+        ]
+        | None
+    ) = field(None, "Zone of the schedule. Default: UTC.", "`syncWindows[].timeZone`", "Europe/Berlin")
     manual_sync: Boolean | None = field(None, "Whether a person may still sync.", "`syncWindows[].manualSync`", True)
 
 
@@ -141,7 +161,9 @@ class ArgoCD(SpecModel):
         "https://git.example.com/ml/models.git",
         alias="repoURL",
     )
-    revision: Text = field(
+    revision: Annotated[
+        str, BeforeValidator(matching(r"[^\s~^:?*\[\\]+", "a Git revision", "write `refs/heads/main`"))
+    ] = field(
         "refs/heads/main",
         "Git revision that the environment follows.",
         "`source.targetRevision` of Applications",
