@@ -206,26 +206,25 @@ def facts(workload: PlannedWorkload, target: Target) -> Facts:
 def check(workload: PlannedWorkload, target: Target) -> Iterable[Finding]:
     """Bounds of the replicas, and what the mode can scale to and on."""
     spec = spec_of(workload, KServeSpec)
-    replicas, knative = spec.replicas, _knative(target)
+    replicas, knative, place = spec.replicas, _knative(target), target.environment
     if replicas.max is not None and replicas.max < replicas.min:
         message = f"max {replicas.max} is less than min {replicas.min}"
         yield Finding("MLS220", message, ("replicas", "max"), "raise `max`, or lower `min`", ("replicas", "min"))
     if _installed(target) is None:
         return
     if spec.canary is not None and not knative:
-        message = "a canary needs Knative mode; this environment runs KServe in Standard mode"
-        yield Finding(
-            "MLS220", message, ("canary",), "remove it here: `canary: null` under this environment's override"
-        )
+        message = f"a canary needs Knative mode; environment {place} runs KServe in Standard mode"
+        help = f"remove it, or set `canary: null` under `environments.{place}`"
+        yield Finding("MLS220", message, ("canary",), help)
     if replicas.min == 0 and not knative:
-        message = "a minimum of 0 replicas needs Knative mode; this environment runs KServe in Standard mode"
+        message = f"0 replicas need Knative mode; environment {place} runs KServe in Standard mode"
         yield Finding("MLS220", message, ("replicas", "min"), "write `min: 1`")
     if replicas.target is None:
         return
     fitting = ("concurrency", "rps") if knative else ("cpu", "memory")
     if replicas.target.metric not in fitting:
         mode = "Knative" if knative else "Standard"
-        message = f"{mode} mode does not scale on {replicas.target.metric}"
+        message = f"{mode} mode, which {place} runs, does not scale on {replicas.target.metric}"
         path = ("replicas", "target", replicas.target.metric)
         yield Finding("MLS220", message, path, f"aim at {fitting[0]} or {fitting[1]}")
     if replicas.most == replicas.min:

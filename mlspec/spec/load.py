@@ -206,7 +206,10 @@ def _unknown_nulls(tree: source.Mapping, override: source.Mapping, environment: 
     for path, node in overlay.leaves(override, ()):
         if not (isinstance(node, Scalar) and node.is_null) or path[-1] == "enabled" or "/" in path[-1]:
             continue
-        options = problems.fields_at(Project, overlay.merge(tree, override), path[:-1])
+        table = tree.get(path[0]) if len(path) == 2 else None
+        options: Iterable[str] = problems.fields_at(Project, overlay.merge(tree, override), path[:-1])
+        if isinstance(table, source.Mapping):
+            options = table.entries  # null removes an entry of a table, which must be there
         if options and path[-1] not in options:
             span = problems.locate(override, path).key_span
             dotted = ".".join((ENVIRONMENTS, environment, *path))
