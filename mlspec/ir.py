@@ -131,6 +131,8 @@ class Facts:
     """Destinations that it must reach without an `egress` entry, such as a model URI's scheme."""
     models: tuple[str, ...] = ()
     """URIs of the models that its pods load."""
+    services: tuple[str, ...] = ()
+    """Names of the Kubernetes Services that the operator makes for a service."""
     added: str = ""
     """A container that the operator adds and that falls short of the restricted Pod Security Standard."""
     derived: tuple[Derived, ...] = ()

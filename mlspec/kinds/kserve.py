@@ -196,6 +196,7 @@ def facts(workload: PlannedWorkload, target: Target) -> Facts:
         claims=(Reference(place.claim, ("model", "uri")),) if place and place.claim else (),
         destinations=(Reference(place.destination, ("model", "uri")),) if place and place.destination else (),
         models=(spec.model.uri,) if spec.model and spec.model.uri else (),
+        services=(name, f"{name}-predictor"),
         added="KServe's storage initializer" if place and place.scheme != "oci" else "",
         # The host label of the default domain template, `<name>-predictor-<namespace>`; KServe fails beyond 63.
         derived=(Derived("the host", (name, "-predictor", *(("-", namespace) if namespace else ()))),),

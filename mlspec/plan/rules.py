@@ -55,7 +55,6 @@ def _shared_names(plan: Plan, project: Project, environment: EnvironmentFields, 
         message = f"`{name}` is a step and a service"
         scope.report("MLS212", message, ("services", name), "rename one of them", at_key=True)
     own = {names.default_deny(project.name): "the NetworkPolicy that closes the project"}
-    own |= {names.metrics(name): f"the metrics of service `{name}`" for name in project.services}
     for section, name in [
         *(("steps", name) for name in project.steps),
         *(("services", name) for name in project.services),
@@ -63,6 +62,18 @@ def _shared_names(plan: Plan, project: Project, environment: EnvironmentFields, 
         if name in own:
             message = f"`{name}` is the name of {own[name]}"
             scope.report("MLS213", message, (section, name), "choose another name", at_key=True)
+
+
+def _service_names(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
+    """Operators make Services named after ours; two of one name would be one, with the pods of whoever came last."""
+    made: dict[str, str] = {}
+    for stated in plan.services:
+        name = stated.workload.name
+        for service in (*stated.facts.services, names.metrics(name)):
+            other = made.setdefault(service, name)
+            if other != name:
+                message = f"services `{other}` and `{name}` would both have a Service named `{service}`"
+                scope.report("MLS213", message, ("services", name), "choose another name", at_key=True)
 
 
 def _names(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
@@ -243,6 +254,7 @@ def _declared(environment: EnvironmentFields) -> Iterator[tuple[str, str, tuple[
 Rule = Callable[[Plan, Project, EnvironmentFields, Scope], None]
 RULES: Final[tuple[Rule, ...]] = (
     _shared_names,
+    _service_names,
     _names,
     _resources,
     _mounts,
