@@ -28,7 +28,7 @@ def _everything(root: Path) -> Iterator[tuple[str, bytes | str]]:
     package = os.path.dirname(mlspec.__file__)  # noqa: PTH120  # plain text paths: a thousand of them are walked
     for path, name in _files(package, "mlspec/"):
         if name.endswith((".py", ".json", ".toml")):
-            found = os.stat(path)  # noqa: PTH116
+            found = os.stat(path)  # noqa: PTH116  # as above
             yield name, f"{found.st_size} {found.st_mtime_ns}"
     for source in sorted([*(root / ENVIRONMENT_FOLDER).iterdir(), *find_projects(root, root, _refuse)]):
         yield relative(source, root), _read(os.fspath(source.resolve()))

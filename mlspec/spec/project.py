@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Service = ServiceSpec
 else:
     Step = Annotated[Union[tuple(kind.SPEC for kind in STEP_KINDS)], Field(discriminator="kind")]  # noqa: UP007  # built from the table
-    Service = Annotated[Union[tuple(kind.SPEC for kind in SERVICE_KINDS)], Field(discriminator="kind")]  # noqa: UP007
+    Service = Annotated[Union[tuple(kind.SPEC for kind in SERVICE_KINDS)], Field(discriminator="kind")]  # noqa: UP007  # built from the table
 
 ENVIRONMENTS: Final = "environments"
 

@@ -24,8 +24,15 @@ from tests.benchmarks import corpus
 
 _MLSPEC = (sys.executable, "-m", "mlspec")
 # CPU seconds that no run may pass, by size and run; about three times what was measured when they were set.
-CEILINGS = {(1, "cold"): 1.5, (1, "unchanged"): 1.5, (100, "cold"): 12.0, (100, "unchanged"): 6.0}
-RATIO_CEILING = 1.0
+CEILINGS = {
+    (1, "cold"): 1.5,
+    (1, "unchanged"): 1.5,
+    (100, "cold"): 12.0,
+    (100, "unchanged"): 1.0,
+    (1000, "unchanged"): 3.0,
+}
+# Of user CPU: system time is the file system's, and differs several times over from run to run on one machine.
+RATIO_CEILING = 0.5
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ class Figure:
 
 def measure(command: Sequence[str], folder: Path, code: int = 0) -> Figure:
     """Run a process to its end and return what it took; raises RuntimeError for another exit code."""
-    environment = {**os.environ, "MLSPEC_CACHE_DIR": str(folder / ".cache"), "PYTHONPATH": os.getcwd()}  # noqa: PTH109
+    environment = {**os.environ, "MLSPEC_CACHE_DIR": str(folder / ".cache"), "PYTHONPATH": os.getcwd()}  # noqa: PTH109  # text, for the environment
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     with (folder / ".output").open("w") as output:
         began = time.perf_counter()
@@ -124,13 +131,13 @@ def _ratio(projects: int, failures: list[str]) -> str:
         plain = measure(command, root)
         if int((root / ".output").read_text()) != count:
             failures.append("the plain program found objects that are not valid")
-        ratio = ours.cpu / plain.cpu
+        ratio = ours.user / plain.user
         if ratio > RATIO_CEILING:
-            failures.append(f"ratio {ratio:.2f}, more than {RATIO_CEILING}")
+            failures.append(f"{ratio:.2f} of the plain program's user CPU, more than {RATIO_CEILING}")
         return (
             f"The plain program (pydantic, jsonschema, CSafeDumper) takes {plain.user:.1f} s of user CPU and "
             f"{plain.system:.1f} of system for the same {count:,} objects in fewer files; mlspec's cold run, base, "
-            f"patches and drift included, takes {ours.user / plain.user:.2f} of the user time, {ratio:.2f} of both."
+            f"patches and drift included, takes {ratio:.2f} of the user time, {ours.cpu / plain.cpu:.2f} of both."
         )
 
 
@@ -140,14 +147,14 @@ def main() -> int:
     parser.add_argument("--projects", default="1,100,1000", help="sizes, separated by commas")
     sizes = [int(size) for size in parser.parse_args().projects.split(",")]
     failures: list[str] = []
-    print("| projects × environments | run | wall s | user CPU s | system CPU s | peak MB |\n|---|---|---|---|---|---|")  # noqa: T201
+    print("| projects × environments | run | wall s | user CPU s | system CPU s | peak MB |\n|---|---|---|---|---|---|")  # noqa: T201  # the table is the program's output
     for size in sizes:
         rows, _ = _size(size, failures)
-        print("\n".join(rows), flush=True)  # noqa: T201
+        print("\n".join(rows), flush=True)  # noqa: T201  # the table is the program's output
     with tempfile.TemporaryDirectory(prefix="mlspec-bench-") as name:
         for option in ("--version", "--help"):
-            print(f"| – | `{option}` | {median((*_MLSPEC, option), Path(name)).row()} |", flush=True)  # noqa: T201
-    print(f"\n{_ratio(min(100, max(sizes)), failures)}")  # noqa: T201
+            print(f"| – | `{option}` | {median((*_MLSPEC, option), Path(name)).row()} |", flush=True)  # noqa: T201  # the table is the program's output
+    print(f"\n{_ratio(min(100, max(sizes)), failures)}")  # noqa: T201  # the table is the program's output
     for failure in failures:
         sys.stderr.write(f"over the ceiling: {failure}\n")
     return 1 if failures else 0
