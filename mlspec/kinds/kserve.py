@@ -33,6 +33,8 @@ _TRITON_METRICS: Final = Port(8002)
 _TORCHSERVE_METRICS: Final = Port(8082)
 _RUNTIME_METRICS: Final = {"kserve-tritonserver": _TRITON_METRICS, "kserve-torchserve": _TORCHSERVE_METRICS}
 _QUEUE_PROXY_METRICS: Final = Port(9091)
+# What else KServe adds by the scheme of the model: a claim is mounted as it is (tests/cluster/observed/kserve-0.16.0).
+_ADDED: Final = {"pvc": "", "oci": "KServe's modelcar"}
 
 Percent = Annotated[
     int, BeforeValidator(integer(1, 99)), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 99})
@@ -181,7 +183,7 @@ def facts(workload: PlannedWorkload, target: Target) -> Facts:
     gateway_ports = (Port(8012), Port(8013), Port(8112)) if knative else own
     knative_flows = (Flow(activator, gateway_ports), Flow(autoscaler, (Port(9090),)))
     children = [("", "Pod"), ("", "Service"), ("apps", "Deployment"), ("apps", "ReplicaSet")]
-    children.append(("autoscaling", "HorizontalPodAutoscaler"))
+    children += [("autoscaling", "HorizontalPodAutoscaler"), ("networking.k8s.io", "Ingress")]
     if knative:
         children += [("serving.knative.dev", kind) for kind in ("Configuration", "Revision", "Route", "Service")]
     place = location(spec.model.uri) if spec.model and spec.model.uri else None
@@ -197,7 +199,7 @@ def facts(workload: PlannedWorkload, target: Target) -> Facts:
         destinations=(Reference(place.destination, ("model", "uri")),) if place and place.destination else (),
         models=(spec.model.uri,) if spec.model and spec.model.uri else (),
         services=(name, f"{name}-predictor"),
-        added="KServe's storage initializer" if place and place.scheme != "oci" else "",
+        added=_ADDED.get(place.scheme, "KServe's storage initializer") if place else "",
         # The host label of the default domain template, `<name>-predictor-<namespace>`; KServe fails beyond 63.
         derived=(Derived("the host", (name, "-predictor", *(("-", namespace) if namespace else ()))),),
         children=tuple(children),
