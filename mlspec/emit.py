@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Final
 
 from mlspec.all_kinds import KINDS
@@ -10,8 +9,14 @@ from mlspec.concerns import argocd, monitoring, namespace, network, rbac, storag
 from mlspec.ir import Plan
 from mlspec.k8s.resource import Body, Resource, in_order
 
-Concern = Callable[[Plan], Iterator[Resource]]
-CONCERNS: Final[tuple[Concern, ...]] = (namespace.emit, storage.emit, rbac.emit, network.emit, monitoring.emit)
+CONCERNS: Final = (namespace, storage, rbac, network, monitoring)
+EMITTED: Final = frozenset(
+    [
+        *((kind.GVK.group, kind.GVK.kind) for kind in KINDS.values()),
+        *(kind for concern in CONCERNS for kind in concern.KINDS),
+    ]
+)
+"""(group, kind) of everything that may ever be in a project's namespace, whatever this plan has of it."""
 
 
 def emit(plan: Plan) -> list[Resource]:
@@ -25,9 +30,9 @@ def emit(plan: Plan) -> list[Resource]:
         )
         for stated in plan.workloads
     ]
-    return in_order([*own, *(resource for concern in CONCERNS for resource in concern(plan))])
+    return in_order([*own, *(resource for concern in CONCERNS for resource in concern.emit(plan))])
 
 
 def emit_argocd(plan: Plan, resources: list[Resource]) -> list[Body]:
     """Return the AppProject and the Applications that sync these objects."""
-    return list(argocd.emit(plan, resources))
+    return list(argocd.emit(plan, resources, EMITTED))

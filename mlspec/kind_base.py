@@ -128,7 +128,7 @@ class StepSpec(WorkloadSpec):
     deadline: Duration | None = field(
         None,
         "Longest time a run may take. Not part of the run's name.",
-        "`activeDeadlineSeconds`, in a training job under `runPolicy`",
+        "`activeDeadlineSeconds`, in a training job under `runPolicy` and in its pods",
         "12h",
     )
 

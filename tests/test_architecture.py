@@ -80,7 +80,7 @@ def test_every_kind_is_a_file_and_a_row() -> None:
 
 def test_every_concern_is_a_file_and_a_row() -> None:
     files = {path.stem for path in (REPOSITORY / "mlspec" / "concerns").glob("*.py")} - {"__init__"}
-    rows = {concern.__module__.rsplit(".", 1)[-1] for concern in CONCERNS} | {"argocd"}
+    rows = {concern.__name__.rsplit(".", 1)[-1] for concern in CONCERNS} | {"argocd"}
     assert files == rows
 
 

@@ -5,16 +5,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from mlspec import yamltext
 from mlspec.all_kinds import KINDS
-from mlspec.concerns import argocd, monitoring, namespace, network, rbac, storage
+from mlspec.concerns import monitoring, namespace, network, rbac, storage
 from mlspec.diagnostics import has_errors
+from mlspec.emit import EMITTED, emit_argocd
+from mlspec.k8s.resource import CLUSTER_SCOPED, Body
 from mlspec.pipeline import compile_workspace
 from mlspec.spec.load import load
+from tests.samples import sample
 from tests.support import check_golden
 
 _HERE = Path(__file__).parent
@@ -53,7 +57,7 @@ def test_concern(case: str, update_golden: bool) -> None:
     compiled = compilation.projects[0]
     plan, concern = compiled.plans["dev"], case.split("/")[0]
     if concern == "argocd":
-        bodies = list(argocd.emit(plan, compiled.resources["dev"]))
+        bodies = emit_argocd(plan, compiled.resources["dev"])
     else:
         bodies = [resource.body for resource in _CONCERNS[concern](plan)]
     check_golden(folder / "expected.yaml", yamltext.dump_all(bodies), update=update_golden)
@@ -62,3 +66,24 @@ def test_concern(case: str, update_golden: bool) -> None:
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_every_kind_has_a_golden(kind: str) -> None:
     assert list((_HERE / "kinds" / kind).glob("*/expected.yaml"))
+
+
+def test_the_project_permits_whatever_may_be_emitted() -> None:
+    """A kind that is not permitted is neither applied nor, once it has left Git, pruned."""
+    seen = set()
+    for compilation in sample():
+        for item in compilation.projects:
+            for environment, resources in item.resources.items():
+                permitted = {(row["group"], row["kind"]) for row in _whitelist(item.argocd[environment])}
+                assert {kind for kind in EMITTED if kind[1] not in CLUSTER_SCOPED} <= permitted
+                for resource in resources:
+                    group = resource.body["apiVersion"].rpartition("/")[0]
+                    assert (group, resource.body["kind"]) in EMITTED
+                    seen.add(resource.body["kind"])
+    assert {"PyTorchJob", "InferenceService", "ResourceQuota", "ServiceMonitor"} <= seen
+
+
+def _whitelist(bodies: Sequence[Body]) -> list[Body]:
+    (project,) = (body for body in bodies if body["kind"] == "AppProject")
+    found: list[Body] = project["spec"]["namespaceResourceWhitelist"]
+    return found

@@ -14,6 +14,8 @@ from mlspec.ir import Place, Plan, PlannedArgoCD
 from mlspec.k8s import meta
 from mlspec.k8s.resource import CLUSTER_SCOPED, Body, Resource, compact
 
+Kinds = frozenset[tuple[str, str]]
+
 _API: Final = "argoproj.io/v1alpha1"
 _RETRIES: Final[dict[Place, dict[str, Any]]] = {
     Place.FOUNDATION: {"limit": 10, "refresh": True, "backoff": {"duration": "10s", "factor": 2, "maxDuration": "5m"}},
@@ -24,13 +26,16 @@ _RETRIES: Final[dict[Place, dict[str, Any]]] = {
 _SELF_HEALS: Final = frozenset({Place.FOUNDATION, Place.SERVING})
 
 
-def emit(plan: Plan, emitted: Iterable[Resource]) -> Iterator[Body]:
-    """Yield the AppProject first, then an Application for every folder that holds objects."""
+def emit(plan: Plan, emitted: Iterable[Resource], kinds: Kinds) -> Iterator[Body]:
+    """Yield the AppProject first, then an Application for every folder that holds objects.
+
+    `kinds` is all that a plan may ever emit, by group and kind.
+    """
     argocd, environment, namespace = plan.target.argocd, plan.target.environment, plan.target.namespace
     if argocd is None or environment is None or namespace is None:
         return
     resources = list(emitted)
-    yield _project(plan, argocd, environment, namespace, resources)
+    yield _project(plan, argocd, resources, kinds)
     places = {resource.place for resource in resources}
     for place in Place:
         if place in places:
@@ -42,7 +47,8 @@ def _metadata(plan: Plan, argocd: PlannedArgoCD, name: str, annotations: dict[st
     return compact({**metadata, "finalizers": finalizers})
 
 
-def _project(plan: Plan, argocd: PlannedArgoCD, environment: str, namespace: str, resources: list[Resource]) -> Body:
+def _project(plan: Plan, argocd: PlannedArgoCD, resources: list[Resource], emitted: Kinds) -> Body:
+    environment, namespace = plan.target.environment or "", plan.target.namespace
     windows = [
         {**window, "applications": [names.application(plan.project, environment, Place.SERVING)]}
         for window in argocd.windows
@@ -57,7 +63,7 @@ def _project(plan: Plan, argocd: PlannedArgoCD, environment: str, namespace: str
                 "sourceRepos": [argocd.repo_url],
                 "destinations": [{"server": plan.target.server, "namespace": namespace}],
                 "clusterResourceWhitelist": _cluster_kinds(argocd, resources),
-                "namespaceResourceWhitelist": _namespaced_kinds(plan, resources),
+                "namespaceResourceWhitelist": _namespaced_kinds(plan, emitted),
                 # Objects that nobody committed are invisible otherwise.
                 "orphanedResources": {"warn": True},
                 "syncWindows": windows,
@@ -76,13 +82,13 @@ def _cluster_kinds(argocd: PlannedArgoCD, resources: list[Resource]) -> list[Bod
     ]
 
 
-def _namespaced_kinds(plan: Plan, resources: list[Resource]) -> list[Body]:
-    """Return the emitted kinds, and those that operators make: what is not listed is hidden from people as well."""
-    kinds = {
-        (_group(resource.body), str(resource.body["kind"]))
-        for resource in resources
-        if resource.body["kind"] not in CLUSTER_SCOPED
-    }
+def _namespaced_kinds(plan: Plan, emitted: Kinds) -> list[Body]:
+    """Return every kind that mlspec may emit, and those that operators make of these workloads.
+
+    What is not listed is hidden from people, and from Argo CD, too: with the kinds of this plan alone, the last object
+    of a kind that leaves Git would stay in the cluster, and the application be called Synced (seen on Argo CD 3.5.1).
+    """
+    kinds = {kind for kind in emitted if kind[1] not in CLUSTER_SCOPED}
     kinds |= {child for stated in plan.workloads for child in stated.facts.children}
     return [{"group": group, "kind": kind} for group, kind in sorted(kinds)]
 

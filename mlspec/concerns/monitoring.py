@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from mlspec import names
 from mlspec.ir import Place, Plan, Port, Stated
@@ -10,6 +11,8 @@ from mlspec.k8s import meta
 from mlspec.k8s.resource import Body, Resource
 from mlspec.model.scalars import prometheus_duration
 
+KINDS: Final = (("", "Service"), ("monitoring.coreos.com", "ServiceMonitor"))
+"""(group, kind) of everything that this concern may emit."""
 _PORT = "metrics"
 _DEFAULT_PATH = "/metrics"  # prometheus-operator's own
 

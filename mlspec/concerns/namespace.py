@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from mlspec import names
 from mlspec.ir import Place, Plan, PlannedQuota
 from mlspec.k8s import meta
 from mlspec.k8s.resource import Body, Resource, compact
 
+KINDS: Final = (("", "LimitRange"), ("", "Namespace"), ("", "ResourceQuota"))
+"""(group, kind) of everything that this concern may emit."""
 _POD_SECURITY = "pod-security.kubernetes.io"
 
 
@@ -58,6 +61,6 @@ def _quota(quota: PlannedQuota) -> Body:
 
 
 def _limits(quota: PlannedQuota) -> Body:
-    """Containers that an operator adds come without resources, and a quota refuses those without defaults."""
+    """Containers that an operator adds may come without resources, and a quota refuses those without defaults."""
     amounts = {"cpu": quota.default_cpu, "memory": quota.default_memory}
     return {"limits": [{"type": "Container", "default": amounts, "defaultRequest": dict(amounts)}]}

@@ -11,6 +11,8 @@ from mlspec.ir import Flow, Peer, Place, Plan, Port, Stated
 from mlspec.k8s import meta
 from mlspec.k8s.resource import Body, Resource, compact
 
+KINDS: Final = (("networking.k8s.io", "NetworkPolicy"),)
+"""(group, kind) of everything that this concern may emit."""
 _DNS: Final = Flow(Peer("kube-system", {"k8s-app": "kube-dns"}), (Port(53, "UDP"), Port(53)))
 # The node-local cache listens on the node itself, at this link-local address by convention.
 _NODE_LOCAL_DNS: Final = Flow(Peer(cidrs=("169.254.20.10/32",)), _DNS.ports)

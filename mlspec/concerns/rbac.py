@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from mlspec import names
 from mlspec.ir import Place, Plan, Stated
@@ -10,6 +11,8 @@ from mlspec.k8s import meta
 from mlspec.k8s.resource import Body, Resource, compact
 
 _RBAC = "rbac.authorization.k8s.io"
+KINDS: Final = (("", "ServiceAccount"), (_RBAC, "Role"), (_RBAC, "RoleBinding"))
+"""(group, kind) of everything that this concern may emit."""
 _READ = ["get", "list", "watch"]
 # Kinds that concerns and Kubernetes itself add to a project's namespace; Secrets are left out on purpose.
 _CORE = [

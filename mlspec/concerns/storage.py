@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from mlspec.ir import Place, Plan, PlannedVolume
 from mlspec.k8s import meta
 from mlspec.k8s.resource import Resource, compact
+
+KINDS: Final = (("", "PersistentVolumeClaim"),)
+"""(group, kind) of everything that this concern may emit."""
 
 
 def emit(plan: Plan) -> Iterator[Resource]:

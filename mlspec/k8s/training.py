@@ -9,8 +9,9 @@ from mlspec.k8s.resource import Body, compact
 def run_policy(clean_pod_policy: str, retries: int, pods: int, deadline: int | None) -> Body:
     """Return `runPolicy` for so many restarts of the whole run.
 
-    The limit counts container restarts summed over all pods. With 0 the operator deletes the pods and their logs
-    (seen on 1.9.3), so no retry is `Never` without a limit.
+    The limit counts restarts of containers, summed over all running pods; pods that are lost are never counted. When
+    the limit or the deadline is reached, the operator deletes all pods and their logs, whatever cleanPodPolicy says
+    (common/job.go; seen on 1.9.3), so no retry is `Never` without a limit, which keeps the pod that failed.
     """
     return compact(
         {
@@ -21,9 +22,15 @@ def run_policy(clean_pod_policy: str, retries: int, pods: int, deadline: int | N
     )
 
 
-def replica(count: int, retries: int, template: Body) -> Body:
-    """Return one entry of the replica specs; `replicas` is always written: without it nothing starts."""
-    return {"replicas": count, "restartPolicy": "OnFailure" if retries else "Never", "template": template}
+def replica(count: int, retries: int, template: Body, deadline: int | None) -> Body:
+    """Return one entry of the replica specs; `replicas` is always written: without it nothing starts.
+
+    The operator looks at a job's deadline only when something happens to its pods (common/util/fake_workqueue.go; on
+    1.9.3 jobs that hang were seen to never end), so each pod has the deadline, too: its kubelet makes something happen.
+    """
+    spec = compact({**template["spec"], "activeDeadlineSeconds": deadline})
+    restart_policy = "OnFailure" if retries else "Never"
+    return {"replicas": count, "restartPolicy": restart_policy, "template": {**template, "spec": spec}}
 
 
 def pod_labels(labels: Labels, job: str, controller: str) -> Labels:

@@ -117,4 +117,4 @@ def emit(workload: PlannedWorkload, target: Target) -> Body:
 
 def _replica(workload: PlannedWorkload, spec: PyTorchSpec, count: int) -> Body:
     main = kind_base.program(workload, "torchrun", _CONTAINER, (_PORT,))
-    return training.replica(count, spec.retries, pod.template(workload, main, None))
+    return training.replica(count, spec.retries, pod.template(workload, main, None), kind_base.deadline_seconds(spec))

@@ -188,7 +188,8 @@ def emit(workload: PlannedWorkload, target: Target) -> Body:
 def _replica(workload: PlannedWorkload, spec: TensorFlowSpec, name: str, role: Role) -> Body:
     pods = replace(workload.part(("roles", name)), spec=_as_role(spec, role))
     main = kind_base.program(pods, "python", _CONTAINER, (_PORT,))
-    return training.replica(role.replicas, spec.retries, pod.template(pods, main, None))
+    deadline = kind_base.deadline_seconds(spec)
+    return training.replica(role.replicas, spec.retries, pod.template(pods, main, None), deadline)
 
 
 def _as_role(spec: TensorFlowSpec, role: Role) -> TensorFlowSpec:
