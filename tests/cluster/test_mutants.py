@@ -1,0 +1,162 @@
+"""Objects with one fault each: what the real API server refuses, mlspec's schemas refuse, or a reason is given.
+
+The table of differences is disagreements.yaml; a row that no longer holds fails as an unlisted difference does.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+import yaml
+
+from mlspec.check.schema import check_schema
+from mlspec.schemas import kubernetes_folder
+from tests.cluster.harness import crds
+from tests.cluster.harness.client import MANAGER, Api, Body
+from tests.cluster.harness.control_plane import KUBERNETES, ControlPlane, namespace
+from tests.cluster.harness.goldens import Golden, goldens
+from tests.cluster.mutants import Mutant, fields, mutants
+from tests.cluster.report import Report
+
+pytestmark = pytest.mark.api
+
+NEWEST: Final = ("argo-cd-3.5", "kserve-0.16", "prometheus-operator-0.85", "seldon-1.16", "training-operator-1.9")
+_TABLE: Final = Path(__file__).parent / "disagreements.yaml"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """An object whose fields have not been judged before."""
+
+    golden: Golden
+    body: Body
+    new: frozenset[str]
+
+
+def samples() -> dict[str, list[Sample]]:
+    """Return, by kind, the fewest objects (greedily) that together have every field that any golden has."""
+    found: dict[str, list[Sample]] = {}
+    candidates = [
+        (golden, copy.deepcopy(body))
+        for golden in goldens()
+        if set(golden.releases) <= set(NEWEST)
+        for body in golden.bodies
+    ]
+    for _, body in candidates:
+        if body["kind"] == "Namespace":  # one that is not there yet: a dry run of its creation says no more than that
+            body["metadata"]["name"] += "-mutant"
+    for kind in sorted({body["kind"] for _, body in candidates}):
+        of_kind = [(golden, body, fields(body)) for golden, body in candidates if body["kind"] == kind]
+        seen: set[str] = set()
+        while True:
+            golden, body, its = max(of_kind, key=lambda row: len(row[2] - seen))
+            if not its - seen:
+                break
+            found.setdefault(kind, []).append(Sample(golden, body, frozenset(its - seen)))
+            seen |= its
+    return found
+
+
+SAMPLES: Final = samples()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _definitions(api_plane: ControlPlane) -> None:
+    for release in NEWEST:
+        crds.establish(api_plane.api, crds.definitions(release))
+    for name in {"argocd", *(s.golden.namespace for of_kind in SAMPLES.values() for s in of_kind)}:
+        assert api_plane.api.apply(namespace(name)).accepted
+
+
+def _mutants(kind: str) -> Iterator[tuple[Sample, Mutant]]:
+    """Yield each fault of each field of a kind once, however many elements a list has."""
+    seen: set[tuple[str, str]] = set()
+    for sample in SAMPLES[kind]:
+        for mutant in mutants(sample.body):
+            known = mutant.field.removesuffix("unexpectedField").rstrip(".") in sample.new
+            if known and (mutant.fault, mutant.field) not in seen:
+                seen.add((mutant.fault, mutant.field))
+                yield sample, mutant
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table: who alone refuses which faults of which fields."""
+
+    only: str
+    kinds: tuple[str, ...]
+    faults: tuple[str, ...]
+    fields: tuple[str, ...]
+    reason: str
+
+    def holds(self, mutant: Mutant, who: str) -> bool:
+        """Say whether the row is about a mutant."""
+        named = any(re.fullmatch(re.escape(field).replace(r"\*", ".*"), mutant.field) for field in self.fields)
+        return self.only == who and mutant.kind in self.kinds and mutant.fault in self.faults and named
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    """Return the table of differences."""
+    return [
+        Row(
+            row["only"],
+            tuple(kind for kind in SAMPLES if kind not in row.get("except", ()))
+            if row["kinds"] == "every"
+            else tuple(row["kinds"]),
+            tuple(row["faults"]),
+            tuple(row["fields"]),
+            row["reason"],
+        )
+        for row in yaml.safe_load(_TABLE.read_text())
+        if _order(KUBERNETES) <= _order(row.get("until", KUBERNETES))
+    ]
+
+
+def _order(minor: str) -> tuple[int, ...]:
+    return tuple(map(int, minor.split(".")))
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_mutants(kind: str, api_plane: ControlPlane, rows: list[Row], report: Report) -> None:
+    """The server and mlspec agree on every mutant of a kind, or the table says why not."""
+    unlisted: list[str] = []
+    used: set[Row] = set()
+    counts = [0] * 5
+    for sample, mutant in _mutants(kind):
+        server = _server(api_plane.api, sample, mutant)
+        ours = next((text for _, text in check_schema(_schemas(sample.golden), mutant.body)), "")
+        if bool(server) != bool(ours):
+            who = "server" if server else "mlspec"
+            found = [row for row in rows if row.holds(mutant, who)]
+            used.update(found)
+            unlisted += [] if found else [f"{mutant}: {who}: {server[-160:]}{ours}"]
+        counts[0] += 1
+        counts[1] += bool(server) and bool(ours)
+        counts[2] += not server and not ours
+        counts[3] += bool(server) and not ours
+        counts[4] += not server and bool(ours)
+    columns = ("mutants", "both refuse", "both accept", "server only refuses", "mlspec only refuses")
+    report.counter("Objects with one fault each, by who refuses them", ("kind",), columns).add((kind,), tuple(counts))
+    assert not unlisted, "\n".join(unlisted)
+    stale = [row.reason for row in rows if kind in row.kinds and row not in used]
+    assert not stale, f"rows of disagreements.yaml that do not hold for {kind}: {stale}"
+
+
+def _schemas(golden: Golden) -> tuple[Path, ...]:
+    """Return the schemas of a golden's operators and of the Kubernetes that runs, whatever the golden declares."""
+    operators = tuple(folder for folder in golden.schemas if folder.parent.name == "crds")
+    return (kubernetes_folder(KUBERNETES), *operators)
+
+
+def _server(api: Api, sample: Sample, mutant: Mutant) -> str:
+    """Return the server's objection in a strict dry run, empty if it has none."""
+    place = api.path_of(sample.body).rpartition("/")[0]
+    options = {"fieldManager": MANAGER, "fieldValidation": "Strict", "dryRun": "All"}
+    return api.request("POST", place, mutant.body, brief=True, **options).message
