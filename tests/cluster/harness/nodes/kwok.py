@@ -64,7 +64,8 @@ _STARTING: Final = ", ".join(map(json.dumps, ("succeed", "fail", "lose", "run"))
 _OWNED: Final = f"(.metadata.ownerReferences[0].kind | IN({', '.join(map(json.dumps, RUNS))}))"
 _FRESH: Final = ".status.podIP == null"
 _RUNNING: Final = '.status.phase == "Running"'
-_HANGS: Final = f'.status.startTime != null and .status.phase != "Failed" and ({_FATE} | IN("run", "pend"))'
+_WAITS: Final = f'.status.phase == "Pending" and .status.startTime != null and {_FATE} == "pend"'
+_HANGS: Final = f'(({_RUNNING} and {_FATE} == "run") or ({_WAITS}))'
 _FAILS: Final = f'{_RUNNING} and {_FATE} == "fail"'
 _ENDS: Final = '.spec.restartPolicy == "Never"'
 _TIMES: Final = _annotation("times")
