@@ -50,7 +50,7 @@ cluster: $(VENV)/.test ## start a real cluster and leave it up: TIER=api, operat
 
 cluster-test: $(VENV)/.test ## let a real API server, the real operators and Argo CD judge every golden; TIER=... for one
 	@$(BIN)/python -m tests.cluster build
-	$(BIN)/python -m pytest tests/cluster -m $(if $(filter command line,$(origin TIER)),$(TIER),'api or operators or argocd')
+	$(BIN)/python -m pytest tests/cluster -m $(if $(filter file,$(origin TIER)),'api or operators or argocd',$(TIER))
 
 bench: $(VENV)/.test ## measure 1, 100 and 1,000 projects, and the plain program beside them
 	$(BIN)/python -m tests.benchmarks.bench

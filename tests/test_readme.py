@@ -11,6 +11,11 @@ from pathlib import Path
 import pytest
 
 from mlspec.cli import cli
+from tests.cluster.__main__ import TIERS
+from tests.cluster.harness import build
+from tests.cluster.harness.control_plane import DEFAULT_MINOR
+from tests.cluster.harness.goldens import goldens
+from tests.cluster.mutants import mutants_of, samples
 from tests.conftest import KUBECONFORM
 from tests.support import REPOSITORY, mlspec
 
@@ -50,6 +55,22 @@ def test_the_two_commands_are_targets_of_make() -> None:
         assert f"    make {target}" in _README
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
     assert "exec make test" in (REPOSITORY / ".ci" / "run").read_text()
+
+
+def test_the_numbers_about_the_cluster() -> None:
+    """They count what is judged, so they follow from the goldens; the verdicts are `make cluster-test`'s."""
+    found = goldens()
+    objects = sum(len(golden.bodies) for golden in found)
+    assert f"all {objects} objects of the {len(found)} golden environments" in _README
+    faulty = sum(1 for kind in samples() for _ in mutants_of(kind))
+    assert f"{faulty:,} objects with one fault each, of every kind" in _README
+    pods = sum(stated.facts.pods for golden in found for stated in golden.plan.steps)
+    assert f"exactly the {pods} pods that were promised" in _README
+    versions = build.components()
+    for name in (f"kubernetes-{DEFAULT_MINOR}", "training-operator", "kserve", "kueue", "argo-cd"):
+        assert re.search(rf"\b{re.escape(versions[name].version.removeprefix('v'))}\b", _README), name
+    seconds = sum(versions[name].seconds for tier in TIERS.values() for name in tier.components)
+    assert f"about {round(seconds / 300) * 5} minutes on two cores" in _README
 
 
 def test_links_inside_the_repository_lead_somewhere() -> None:

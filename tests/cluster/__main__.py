@@ -86,7 +86,7 @@ TIERS: Final = {
         ),
     ),
     "argocd": Tier(
-        ("redis", "argo-cd"),
+        ("redis", "argo-cd", "jobset", "trainer"),
         _argocd,
         (
             "kubectl apply --filename generated/argocd/dev/",

@@ -6,9 +6,11 @@ import copy
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from tests.cluster.harness.client import Body
+from tests.cluster.harness.goldens import Golden, goldens
 
 Path = tuple[str | int, ...]
 
@@ -122,3 +124,52 @@ def words(path: Path) -> str:
 def fields(body: Body) -> set[str]:
     """Return every field of an object."""
     return {words(path) for path, _ in walk(body)}
+
+
+NEWEST: Final = ("argo-cd-3.5", "kserve-0.16", "prometheus-operator-0.85", "seldon-1.16", "training-operator-1.9")
+"""The releases that mutants are judged by."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """An object whose fields have not been judged before."""
+
+    golden: Golden
+    body: Body
+    new: frozenset[str]
+
+
+@cache
+def samples() -> dict[str, list[Sample]]:
+    """Return, by kind, the fewest objects (greedily) that together have every field that any golden has."""
+    found: dict[str, list[Sample]] = {}
+    candidates = [
+        (golden, copy.deepcopy(body))
+        for golden in goldens()
+        if set(golden.releases) <= set(NEWEST)
+        for body in golden.bodies
+    ]
+    for _, body in candidates:
+        if body["kind"] == "Namespace":  # one that is not there yet: a dry run of its creation says no more than that
+            body["metadata"]["name"] += "-mutant"
+    for kind in sorted({body["kind"] for _, body in candidates}):
+        of_kind = [(golden, body, fields(body)) for golden, body in candidates if body["kind"] == kind]
+        seen: set[str] = set()
+        while True:
+            golden, body, its = max(of_kind, key=lambda row: len(row[2] - seen))
+            if not its - seen:
+                break
+            found.setdefault(kind, []).append(Sample(golden, body, frozenset(its - seen)))
+            seen |= its
+    return found
+
+
+def mutants_of(kind: str) -> Iterator[tuple[Sample, Mutant]]:
+    """Yield each fault of each field of a kind once, however many elements a list has."""
+    seen: set[tuple[str, str]] = set()
+    for sample in samples()[kind]:
+        for mutant in mutants(sample.body):
+            known = mutant.field.removesuffix("unexpectedField").rstrip(".") in sample.new
+            if known and (mutant.fault, mutant.field) not in seen:
+                seen.add((mutant.fault, mutant.field))
+                yield sample, mutant

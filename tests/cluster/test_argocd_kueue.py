@@ -75,8 +75,8 @@ def _queued(suspend: str = "") -> Callable[[Path], None]:
     return edit
 
 
-def _healing(name: str) -> Edit:
-    change = {"spec": {"syncPolicy": {"automated": {"selfHeal": True}}}}
+def _healing(name: str, *, on: bool = True) -> Edit:
+    change = {"spec": {"syncPolicy": {"automated": {"selfHeal": on}}}}
     return Edit((API, "Application"), f"{name}-dev-pipeline", change)
 
 
@@ -113,6 +113,7 @@ STOCK: Final = {
             _healing("kueue-false"),
             Refresh(),
             UntilSeen("a pod beyond the quota", lambda state: _with_pods(state) == ["after", "prepare"]),
+            _healing("kueue-false", on=False),  # or Argo CD and Kueue would go on while others are tested
         ],
     ),
     "kueue-true": Script(
@@ -125,6 +126,7 @@ STOCK: Final = {
             _healing("kueue-true"),
             Refresh(),
             UntilSeen("its pod is killed", lambda state: bool(_killed(state))),
+            _healing("kueue-true", on=False),
         ],
     ),
 }

@@ -16,11 +16,12 @@ from tests.cluster.harness import crds
 from tests.cluster.harness.cleanup import remove
 from tests.cluster.harness.client import Body
 from tests.cluster.harness.control_plane import ControlPlane, namespace
-from tests.cluster.mutants import walk, words
+from tests.cluster.mutants import NEWEST, Sample, samples, walk, words
 from tests.cluster.report import Report
-from tests.cluster.test_mutants import NEWEST, SAMPLES, Sample
 
 pytestmark = pytest.mark.api
+
+SAMPLES: Final = samples()
 
 ANSWERS: Final = {
     "Job": ("spec.template.*", "another run, by its hash; what is not hashed stays as it was written (law 4)"),

@@ -5,9 +5,7 @@ The table of differences is disagreements.yaml; a row that no longer holds fails
 
 from __future__ import annotations
 
-import copy
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -18,49 +16,15 @@ import yaml
 from mlspec.check.schema import check_schema
 from mlspec.schemas import kubernetes_folder
 from tests.cluster.harness import crds
-from tests.cluster.harness.client import MANAGER, Api, Body
+from tests.cluster.harness.client import MANAGER, Api
 from tests.cluster.harness.control_plane import KUBERNETES, ControlPlane, namespace
-from tests.cluster.harness.goldens import Golden, goldens
-from tests.cluster.mutants import Mutant, fields, mutants
+from tests.cluster.harness.goldens import Golden
+from tests.cluster.mutants import NEWEST, Mutant, Sample, mutants_of, samples
 from tests.cluster.report import Report
 
 pytestmark = pytest.mark.api
 
-NEWEST: Final = ("argo-cd-3.5", "kserve-0.16", "prometheus-operator-0.85", "seldon-1.16", "training-operator-1.9")
 _TABLE: Final = Path(__file__).parent / "disagreements.yaml"
-
-
-@dataclass(frozen=True)
-class Sample:
-    """An object whose fields have not been judged before."""
-
-    golden: Golden
-    body: Body
-    new: frozenset[str]
-
-
-def samples() -> dict[str, list[Sample]]:
-    """Return, by kind, the fewest objects (greedily) that together have every field that any golden has."""
-    found: dict[str, list[Sample]] = {}
-    candidates = [
-        (golden, copy.deepcopy(body))
-        for golden in goldens()
-        if set(golden.releases) <= set(NEWEST)
-        for body in golden.bodies
-    ]
-    for _, body in candidates:
-        if body["kind"] == "Namespace":  # one that is not there yet: a dry run of its creation says no more than that
-            body["metadata"]["name"] += "-mutant"
-    for kind in sorted({body["kind"] for _, body in candidates}):
-        of_kind = [(golden, body, fields(body)) for golden, body in candidates if body["kind"] == kind]
-        seen: set[str] = set()
-        while True:
-            golden, body, its = max(of_kind, key=lambda row: len(row[2] - seen))
-            if not its - seen:
-                break
-            found.setdefault(kind, []).append(Sample(golden, body, frozenset(its - seen)))
-            seen |= its
-    return found
 
 
 SAMPLES: Final = samples()
@@ -72,17 +36,6 @@ def _definitions(api_plane: ControlPlane) -> None:
         crds.establish(api_plane.api, crds.definitions(release))
     for name in {"argocd", *(s.golden.namespace for of_kind in SAMPLES.values() for s in of_kind)}:
         assert api_plane.api.apply(namespace(name)).accepted
-
-
-def _mutants(kind: str) -> Iterator[tuple[Sample, Mutant]]:
-    """Yield each fault of each field of a kind once, however many elements a list has."""
-    seen: set[tuple[str, str]] = set()
-    for sample in SAMPLES[kind]:
-        for mutant in mutants(sample.body):
-            known = mutant.field.removesuffix("unexpectedField").rstrip(".") in sample.new
-            if known and (mutant.fault, mutant.field) not in seen:
-                seen.add((mutant.fault, mutant.field))
-                yield sample, mutant
 
 
 @dataclass(frozen=True)
@@ -129,7 +82,7 @@ def test_mutants(kind: str, api_plane: ControlPlane, rows: list[Row], report: Re
     unlisted: list[str] = []
     used: set[Row] = set()
     counts = [0] * 5
-    for sample, mutant in _mutants(kind):
+    for sample, mutant in mutants_of(kind):
         server = _server(api_plane.api, sample, mutant)
         ours = next((text for _, text in check_schema(_schemas(sample.golden), mutant.body)), "")
         if bool(server) != bool(ours):

@@ -61,10 +61,10 @@ class Process:
         """End the program."""
         self.stop()
 
-    def stop(self) -> None:
-        """Ask the program to end, and kill it if it does not."""
+    def stop(self, grace: float = _GRACE) -> None:
+        """Ask the program to end, and kill it if it does not within so many seconds."""
         self._ended = True
-        until = time.monotonic() + _GRACE
+        until = time.monotonic() + grace
         self._signal(signal.SIGTERM)
         while self._signal(0):
             self._popen.poll()

@@ -68,7 +68,7 @@ def kueue(plane: ControlPlane, frameworks: Mapping[str, str] = FRAMEWORKS) -> It
         if plane.api.ready():  # nothing that they guard could be written once nobody answers
             for body in webhooks:
                 plane.api.delete(body)
-        process.stop()
+        process.stop(grace=0)  # it keeps nothing
 
 
 def _configuration(plane: ControlPlane, port: int, certificates: str, frameworks: Mapping[str, str]) -> Body:
