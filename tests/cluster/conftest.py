@@ -31,6 +31,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_FAILED] = False
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run one tier after the other, so that their clusters do not wait for one another's tests."""
+    order = {tier: number for number, tier in enumerate(TIERS, 1)}
+    items.sort(
+        key=lambda item: max((order[mark.name] for mark in item.iter_markers() if mark.name in order), default=0)
+    )
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print the report."""
     lines = list(config.stash[_REPORT].lines())
