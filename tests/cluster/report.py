@@ -75,7 +75,7 @@ class Report:
         return self.tables.setdefault(title, Table(title, columns))
 
     def answer(self, question: str, case: str, words: str) -> None:
-        """Add what an experiment answered to a question of facts/gitops.md, section 8."""
+        """Add what an experiment answered to one of the questions in .github/ARCHITECTURE.md, by its letter."""
         self.table("Questions about Argo CD 3.5.1, answered by experiment", "question", "case", "answer").add(
             question, case, words
         )

@@ -162,7 +162,7 @@ def test_waves_wait_for_jobs(stories: Stories) -> None:
 
 
 def test_waves_do_not_wait_for_training(stories: Stories) -> None:
-    """Argo CD has no health check for a PyTorchJob: the evaluation starts while the training runs (gitops.md B3)."""
+    """Argo CD has no health check for a PyTorchJob: the evaluation starts while the training runs."""
     story = stories["training-fails"]
     started = story.first(lambda state: bool(state.runs("evaluate")))
     assert started.status("train") in {"", "Created", "Running"}, story
@@ -219,7 +219,7 @@ def test_a_failed_job_stops_the_pipeline_until_a_fix(stories: Stories, report: R
 
 
 def test_a_failed_commit_is_not_tried_again(stories: Stories) -> None:
-    """When the retries are used up, a refresh starts nothing, and the next commit starts at once (gitops.md M5)."""
+    """When the retries are used up, a refresh starts nothing, and the next commit starts at once."""
     story = stories["job-fails-for-good"]
     dead = story.first(phase("pipeline", "Failed"))
     fix = story.first(lambda state: state.note.endswith("fixed"))
@@ -249,7 +249,7 @@ def test_runs_outlive_their_application(stories: Stories) -> None:
 
 
 def test_an_edited_training_is_not_trained_again(stories: Stories) -> None:
-    """By hand it stays OutOfSync; in Git it becomes Synced; the pods stay as they were either way (gitops.md A2)."""
+    """By hand it stays OutOfSync; in Git it becomes Synced; the pods stay as they were either way."""
     story = stories["training-edited"]
     by_hand = story.first(lambda state: state.note.endswith("an edited file"))
     assert by_hand.applications["pipeline"].sync == "OutOfSync", story
@@ -265,7 +265,7 @@ def _of_training(state: State, kind: str) -> list[Object]:
 
 
 def test_an_edited_job_is_refused(stories: Stories) -> None:
-    """A Job's template is immutable: the operation fails at it, and is tried again to no use (gitops.md A1)."""
+    """A Job's template is immutable: the operation fails at it, and is tried again to no use."""
     pipeline = stories["job-edited"].last.applications["pipeline"]
     assert pipeline.phase == "Running"
     assert "field is immutable" in pipeline.message

@@ -6,13 +6,15 @@ kubelet waits 10 seconds and more; a Job waits 10 seconds before its second pod,
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pytest
 
+from mlspec.k8s.resource import Resource
 from tests.cluster.harness.cleanup import remove
 from tests.cluster.harness.errors import HarnessError
 from tests.cluster.harness.goldens import compiled
@@ -59,6 +61,8 @@ class Case:
     """The operator deletes the pods, and may make them once more: its copy of the job can be older than its verdict."""
     steady: bool = True
     """Whether it goes the same way every time: the same conditions, and not a pod more than it must."""
+    aided: bool = True
+    """Whether its pods have its deadline, too, as they are generated."""
     group: str = "runs"
     """The project that it is in: `late` ones start last, `strict` has the restricted Pod Security Standard."""
 
@@ -120,6 +124,7 @@ def _training(kind: str, first: str) -> list[Case]:
         # wake it is one that does nothing (common/util/fake_workqueue.go). The pods' own deadline is what happens.
         Case(kind, "late", {"": _ON}, "Failed", 2, {}, _LATE, raced=True, group="late"),
         Case(kind, "late-pending", {"": _PEND}, "Failed", 2, {}, _LATE, raced=True, group="late"),
+        Case(kind, "late-unaided", {"": _ON}, None, 2, {"Running": 2}, _LATE, aided=False, group="late"),
         Case(kind, "late-keeping", {"": _ON}, "Failed", 2, {}, _LATE + _KEEP, raced=True, group="late"),
         # It may say Restarting for a moment, or not: the operator's last word on a status is in the order of a Go map.
         Case(kind, "lost", lost, None, 3, {"Running": 1, "Succeeded": 1}, "retries: 1", steady=False),
@@ -174,8 +179,22 @@ def trials(operators_plane: Operators, tmp_path_factory: pytest.TempPathFactory)
         level = "restricted" if group == "strict" else "baseline"
         environments = {"dev": f"{ENVIRONMENT}namespace: {{podSecurity: {level}}}\n"}
         (golden,) = compiled(make_root(tmp_path_factory.mktemp(group), steps, environments))
-        found[group] = Trial(golden, f"fates-{group}", operators_plane.api)
+        unaided = {case.step for case in CASES if not case.aided}
+        resources = tuple(
+            _unaided(one) if one.is_run and one.origin[-1] in unaided else one for one in golden.resources
+        )
+        found[group] = Trial(replace(golden, resources=resources), f"fates-{group}", operators_plane.api)
     return found
+
+
+def _unaided(resource: Resource) -> Resource:
+    """Take the deadline out of a run's pods."""
+    body = copy.deepcopy(resource.body)
+    for replicas in body["spec"].values():
+        for replica in replicas.values() if isinstance(replicas, dict) else ():
+            if isinstance(replica, dict) and "template" in replica:
+                del replica["template"]["spec"]["activeDeadlineSeconds"]
+    return replace(resource, body=body)
 
 
 @pytest.fixture(scope="module")
@@ -218,7 +237,19 @@ def test_fate(case: Case, seen: dict[str, Life], report: Report) -> None:
     assert case.meets(life), row
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.group == "late"], ids=lambda case: case.step)
+_LATE_CASES: Final = [case for case in CASES if case.group == "late"]
+
+
+@pytest.mark.parametrize("case", [case for case in _LATE_CASES if not case.aided], ids=lambda case: case.step)
+def test_the_operator_alone_does_not_see_the_deadline(case: Case, seen: dict[str, Life]) -> None:
+    """Its twins, which began with it and whose pods have the deadline, have ended; it runs on."""
+    life, twin = seen[case.step], seen[f"{case.kind}-late"]
+    assert twin.ends == {"Failed"}
+    assert life.ends == set()
+    assert abs((life.start - twin.start).total_seconds()) <= _DEADLINE / 2
+
+
+@pytest.mark.parametrize("case", [case for case in _LATE_CASES if case.aided], ids=lambda case: case.step)
 def test_deadline(case: Case, seen: dict[str, Life]) -> None:
     """The deadline counts from the start of the run, whether or not its pods have started.
 

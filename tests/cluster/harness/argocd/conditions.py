@@ -1,6 +1,6 @@
 """What a script waits for and a test asks: tests of a state.
 
-Never Synced alone: a comparison with an older commit is Synced, too, and so is one that failed (facts/cluster.md).
+Never Synced alone: a comparison with an older commit is Synced, too, and so is one that failed.
 """
 
 from __future__ import annotations
