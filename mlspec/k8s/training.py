@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from mlspec.ir import Labels
 from mlspec.k8s.resource import Body, compact
+
+_LATER: Final = 5
+"""Seconds; a job's start is written some moments after its pods are made (up to one second was seen)."""
 
 
 def run_policy(clean_pod_policy: str, retries: int, pods: int, deadline: int | None) -> Body:
@@ -27,8 +32,9 @@ def replica(count: int, retries: int, template: Body, deadline: int | None) -> B
 
     The operator looks at a job's deadline only when something happens to its pods (common/util/fake_workqueue.go; on
     1.9.3 jobs that hang were seen to never end), so each pod has the deadline, too: its kubelet makes something happen.
+    It does so a little later, or the operator could see a pod that failed before its time is up, and restart it.
     """
-    spec = compact({**template["spec"], "activeDeadlineSeconds": deadline})
+    spec = compact({**template["spec"], "activeDeadlineSeconds": deadline + _LATER if deadline else None})
     restart_policy = "OnFailure" if retries else "Never"
     return {"replicas": count, "restartPolicy": restart_policy, "template": {**template, "spec": spec}}
 

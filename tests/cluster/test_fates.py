@@ -257,7 +257,7 @@ def test_deadline(case: Case, seen: dict[str, Life]) -> None:
     """
     seconds = seen[case.step].seconds()
     assert seconds is not None
-    assert _DEADLINE <= seconds <= _DEADLINE + 5
+    assert _DEADLINE <= seconds <= _DEADLINE + (5 if case.kind == "job" else 10)
 
 
 def test_backoff_of_a_job(seen: dict[str, Life]) -> None:
