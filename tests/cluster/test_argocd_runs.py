@@ -34,6 +34,11 @@ _ONE_RETRY: Final = (
 )
 
 
+def _refused(state: State) -> bool:
+    pipeline = state.applications.get("pipeline")
+    return pipeline is not None and "field is immutable" in pipeline.message
+
+
 def _edited(step: str) -> Callable[[Path], None]:
     """Return an edit, by hand, of the file of a run."""
 
@@ -118,7 +123,7 @@ SCRIPTS: Final = {
             Commit("first"),
             Until("everything has run", both(healthy(), ended("prepare", "after"))),
             Commit("an edited file", amend=_edited("prepare")),
-            Until("the operation is to be tried again", lambda state: state.applications["pipeline"].retries > 0),
+            Until("it is refused", _refused),
         ],
     ),
     "run-deleted": Script(
@@ -266,7 +271,6 @@ def _of_training(state: State, kind: str) -> list[Object]:
 
 def test_an_edited_job_is_refused(stories: Stories) -> None:
     """A Job's template is immutable: the operation fails at it, and is tried again to no use."""
-    pipeline = stories["job-edited"].last.applications["pipeline"]
-    assert pipeline.phase == "Running"
-    assert "field is immutable" in pipeline.message
-    assert pipeline.sync == "OutOfSync"
+    pipeline = stories["job-edited"].first(_refused).applications["pipeline"]
+    assert (pipeline.phase, pipeline.sync) == ("Running", "OutOfSync")
+    assert stories["job-edited"].last.applications["pipeline"].sync == "OutOfSync"
