@@ -14,7 +14,7 @@ import pytest
 from tests.cluster.harness.argocd.conditions import both, ended, healthy, phase, status
 from tests.cluster.harness.argocd.driver import Commit, Do, Edit, Fated, Refresh, Until, UntilSeen
 from tests.cluster.harness.argocd.samples import PAIR
-from tests.cluster.harness.argocd.server import API
+from tests.cluster.harness.argocd.server import API, RUN_HEALTH
 from tests.cluster.harness.argocd.stage import Stage, Step
 from tests.cluster.harness.argocd.story import State, Story
 from tests.cluster.harness.argocd.tier import Cluster, Script, Stories
@@ -25,15 +25,6 @@ from tests.cluster.report import Report
 pytestmark = pytest.mark.argocd
 
 _OVERRIDE: Final = "resource.customizations.health.batch_Job"
-_LUA: Final = """\
-for _, condition in ipairs((obj.status or {}).conditions or {}) do
-  if condition.status == "True" then
-    local health = {Complete = "Healthy", Failed = "Degraded", Suspended = "Suspended"}
-    if health[condition.type] then return {status = health[condition.type], message = condition.type} end
-  end
-end
-return {status = "Progressing", message = "running"}
-"""
 """What the next wave has to wait for: conditions count only where they are true."""
 
 
@@ -148,7 +139,7 @@ def queued(argocd_cluster: Cluster, report: Report) -> Iterator[Stories]:
     """Play the scripts with Argo CD as shipped, then one with a health check of our own for Jobs."""
     with report.timed("argocd: Kueue"), kueue(argocd_cluster.plane):
         stock = argocd_cluster.play(STOCK)
-        argocd_cluster.argocd.configure({_OVERRIDE: _LUA})
+        argocd_cluster.argocd.configure({_OVERRIDE: RUN_HEALTH})
         try:
             overridden = argocd_cluster.play(OVERRIDDEN)
         finally:

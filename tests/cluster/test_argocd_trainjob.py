@@ -16,7 +16,7 @@ import pytest
 from tests.cluster.harness.argocd.conditions import Test, both, healthy, phase, synced
 from tests.cluster.harness.argocd.driver import Commit, Do, Edit, Fated, Kind, Refresh, Until, UntilSeen
 from tests.cluster.harness.argocd.samples import PAIR
-from tests.cluster.harness.argocd.server import API
+from tests.cluster.harness.argocd.server import API, RUN_HEALTH
 from tests.cluster.harness.argocd.stage import Stage, Step
 from tests.cluster.harness.argocd.story import Application, State
 from tests.cluster.harness.argocd.tier import FOLDER, Cluster, Script, Stories
@@ -32,15 +32,6 @@ _TRAIN_JOB: Final[Kind] = (trainer.API_VERSION, "TrainJob")
 _WATCHED: Final = (_TRAIN_JOB, (trainer.API_VERSION, "TrainingRuntime"), (trainer.JOBSET, "JobSet"))
 _FRAMEWORKS: Final = {"jobs": "batch/job", **trainer.FRAMEWORKS}
 _OVERRIDE: Final = "resource.customizations.health.trainer.kubeflow.org_TrainJob"
-_LUA: Final = """\
-for _, condition in ipairs((obj.status or {}).conditions or {}) do
-  if condition.status == "True" then
-    local health = {Complete = "Healthy", Failed = "Degraded", Suspended = "Suspended"}
-    if health[condition.type] then return {status = health[condition.type], message = condition.type} end
-  end
-end
-return {status = "Progressing", message = "running"}
-"""
 
 
 @dataclass(frozen=True)
@@ -181,7 +172,7 @@ def played(argocd_cluster: Cluster, report: Report) -> Iterator[Played]:
                 stack.enter_context(watch)
         shipped = argocd_cluster.play(_scripts(found))
         ended = Until("both have run", both(healthy(), _is("prepare", "Complete"), _is("after", "Complete")))
-        argocd_cluster.argocd.configure({_OVERRIDE: _LUA})
+        argocd_cluster.argocd.configure({_OVERRIDE: RUN_HEALTH})
         try:
             with_check = argocd_cluster.play(
                 {"trainjob-override": Script(PAIR, [*_begin(Training()), Fated(fates.succeed()), ended])}

@@ -32,6 +32,16 @@ API: Final = "argoproj.io/v1alpha1"
 VERSION: Final = "argo-cd-3.5"
 _RESYNC: Final = "3600"
 _REFRESH: Final = "argocd.argoproj.io/refresh"
+RUN_HEALTH: Final = """\
+for _, condition in ipairs((obj.status or {}).conditions or {}) do
+  if condition.status == "True" then
+    local health = {Complete = "Healthy", Failed = "Degraded", Suspended = "Suspended"}
+    if health[condition.type] then return {status = health[condition.type], message = condition.type} end
+  end
+end
+return {status = "Progressing", message = "running"}
+"""
+"""A health check for runs, in Lua, that asks whether a condition is true and not whether it is there."""
 
 
 @dataclass(frozen=True)
