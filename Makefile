@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 INPUTS := pyproject.toml mlspec/__init__.py
 
 TIER ?= argocd
+DEMO := $(VENV)/demo
+AUTHOR := -c commit.gpgsign=false -c user.name=demo -c user.email=demo@example.com
 
 .PHONY: help demo test cluster cluster-test tools bench schemas format clean
 
@@ -23,7 +25,7 @@ $(VENV)/.test: $(INPUTS) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[kustomize,test]'
 	@touch $@ $(VENV)/.demo
 
-demo: $(VENV)/.demo ## install, generate and check the living example, and show what to open
+demo: $(VENV)/.demo ## install, generate and check the living example, show what to open, and the diff of an edit
 	$(BIN)/mlspec generate
 	$(BIN)/mlspec check
 	@echo
@@ -31,10 +33,18 @@ demo: $(VENV)/.demo ## install, generate and check the living example, and show 
 	@echo "  mlproject.yaml                                       what a person wrote"
 	@echo "  generated/image-classifier/overlays/prod/            what Argo CD syncs to prod"
 	@echo "  generated/argocd/prod/image-classifier.yaml          what tells it to"
-	@echo "Try: change 'epochs: 10' in mlproject.yaml, then  $(BIN)/mlspec generate --diff"
+	@echo
+	@echo "What a reviewer is told of one changed line ('epochs: 10' is 'epochs: 20' now), in a copy of the example:"
+	@rm -rf $(DEMO) && mkdir -p $(DEMO) && cp -R environments generated mlproject.yaml $(DEMO)
+	@git -C $(DEMO) init --quiet && git -C $(DEMO) add . && git -C $(DEMO) $(AUTHOR) commit --quiet --message before
+	@sed 's/epochs: 10/epochs: 20/' mlproject.yaml > $(DEMO)/mlproject.yaml
+	@$(BIN)/mlspec --root $(DEMO) diff || test $$? -eq 1
+	@echo
+	@echo "Try it: change a line of mlproject.yaml, then  $(BIN)/mlspec diff  and  $(BIN)/mlspec generate"
 
-tools: $(VENV)/.demo ## build kubeconform at its pinned version, outside the repository
+tools: $(VENV)/.demo ## build kubeconform and four kustomizes at pinned versions and fetch busybox, outside the repository
 	@$(BIN)/python -m tests.tools.build
+	@$(BIN)/python -m tests.tools.busybox
 
 test: $(VENV)/.test tools ## everything that CI runs
 	$(BIN)/ruff check

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from mlspec.kind_base import Kind, StepSpec
+from mlspec.kind_base import Kind
+from mlspec.kind_specs import StepSpec
 from mlspec.kinds import job, kserve, pytorch, seldon, tensorflow
 from mlspec.model.operators import Operator
 

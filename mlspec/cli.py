@@ -21,10 +21,12 @@ from mlspec import __version__
 _COMMANDS: Final = {
     "check": ("check", "Judge projects: rules, schemas, references, drift, kustomize build."),
     "completion": ("completion", "Print a completion script for a shell."),
-    "explain": ("explain", "Explain a finding by its code, or a field by its path."),
+    "diff": ("diff", "Show what a change means: runs, GPUs, models, exposure, data."),
+    "explain": ("explain", "Explain a finding by its code, a field by its path, or what a run is named after."),
     "generate": ("generate", "Write generated/ for every environment."),
     "graph": ("graph", "Show steps, services and what they read and write."),
     "init": ("init", "Write a project and environments to begin with."),
+    "promote": ("promote", "Pin the run whose model a service serves in an environment."),
     "schema": ("schema", "Print the JSON Schema of a project or an environment."),
 }
 

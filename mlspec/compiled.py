@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 
 from mlspec.diagnostics import Diagnostic, Span
 from mlspec.files.compare import Changes
+from mlspec.files.lock import State
 from mlspec.ir import Plan
 from mlspec.k8s.resource import Body, Resource
 from mlspec.layout import Layout
+from mlspec.plan.history import History
 from mlspec.source import Scalar
 from mlspec.spec.problems import locate
 from mlspec.spec.workspace import LoadedProject, Workspace
@@ -20,6 +22,10 @@ class Compiled:
     """One project on its way."""
 
     project: LoadedProject
+    state: State = field(default_factory=State)
+    """What was generated before."""
+    history: History = field(default_factory=History)
+    """The runs that were written before."""
     plans: dict[str, Plan] = field(default_factory=dict)
     resources: dict[str, list[Resource]] = field(default_factory=dict)
     argocd: dict[str, list[Body]] = field(default_factory=dict)
@@ -46,8 +52,11 @@ class Compilation:
     """Files under generated/ that nobody accounts for, from there."""
     temporaries: list[str] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    admin: Changes | None = None
+    """What differs of the root's own files; None where nothing was laid out."""
 
     @property
     def changes(self) -> list[Changes]:
-        """Everything that differs from the disk, projects that are gone included."""
-        return [*(item.changes for item in self.projects if item.changes is not None), *self.gone]
+        """Everything that differs from the disk, projects that are gone and the root's own files included."""
+        found = [*(item.changes for item in self.projects if item.changes is not None), *self.gone]
+        return [*found, self.admin] if self.admin is not None else found

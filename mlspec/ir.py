@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from mlspec.ir_environment import PlannedArgoCD, PlannedQuota
+from mlspec.ir_runs import NO_RUN, PlannedGate, PlannedRun
 from mlspec.model.base import SpecModel
 from mlspec.names import Derived
 
@@ -171,6 +173,13 @@ class PlannedWorkload:
     egress: tuple[Flow, ...] = ()
     storage_secrets: Labels = field(default_factory=dict)
     """Secrets with storage credentials, by the destination that they open."""
+    run: PlannedRun = NO_RUN
+    gate: PlannedGate | None = None
+
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        """What the name of a run is the digest of."""
+        return self.run.inputs
 
     @property
     def is_run(self) -> bool:
@@ -200,6 +209,10 @@ class PlannedWorkload:
         """Return the workload with more variables behind those of each pod."""
         return replace(self, parts={path: replace(part, env=part.env + variables) for path, part in self.parts.items()})
 
+    def with_env_first(self, *variables: PlannedVariable) -> PlannedWorkload:
+        """Return the workload with more variables before those of each pod, which may then refer to them."""
+        return replace(self, parts={path: replace(part, env=variables + part.env) for path, part in self.parts.items()})
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedVolume:
@@ -210,31 +223,6 @@ class PlannedVolume:
     access: str
     storage_class: str | None
     waits_for_consumer: bool
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedQuota:
-    """Totals of a managed namespace; `devices` are the resource names that the GPU total applies to."""
-
-    cpu: str | None
-    memory: str | None
-    storage: str | None
-    gpu: int | None
-    devices: tuple[str, ...]
-    default_cpu: str
-    default_memory: str
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedArgoCD:
-    """Where Argo CD finds the overlays and what it may do."""
-
-    repo_url: str
-    revision: str
-    path: str
-    namespace: str
-    version: str
-    windows: tuple[Mapping[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +244,11 @@ class Target:
     operators_groups: tuple[str, ...]
     quota: PlannedQuota | None
     argocd: PlannedArgoCD | None
+    promotion: str = "pinned"
+    kueue: str | None = None
+    """Kueue's version, where the environment has it."""
+    queues: tuple[str, ...] = ()
+    """LocalQueues that this environment must have for the project; none where others manage the namespace."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,17 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from mlspec import names
 from mlspec.check import kubeconform, kustomize, tools
 from mlspec.check.kustomize import Build
 from mlspec.check.repository import check_repository
 from mlspec.check.tools import Tool
+from mlspec.check.versions import schema_folders
 from mlspec.compiled import Compilation, Compiled
 from mlspec.diagnostics import Diagnostic, Span
 from mlspec.k8s.resource import Body
 from mlspec.model.operators import minor
-from mlspec.pipeline import drift, schema_folders
+from mlspec.pipeline import drift
 
 Progress = Callable[[Sequence[Callable[[], list[Diagnostic]]], str], Iterable[Callable[[], list[Diagnostic]]]]
 _NOWHERE = Span("", 0, 0, 0, 0)
@@ -64,7 +66,7 @@ def _concerns(finding: Diagnostic, environments: Sequence[str]) -> bool:
         parts[3]
         if len(parts) > 3 and parts[2] == "overlays"
         else parts[2]
-        if len(parts) > 3 and parts[1] == "argocd"
+        if len(parts) > 3 and parts[1] == "argocd" and parts[2] != names.ADMIN
         else None
     )
     return not environments or owner is None or owner in environments

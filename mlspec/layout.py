@@ -135,10 +135,11 @@ def _pipeline(
 ) -> list[Body]:
     built: list[Body] = []
     current = []
-    for resource in own:
-        path = run_path(project, environment.name, resource.key.name)
-        layout.files[path], body = _run(resource.body, runs.get(path))
-        built.append(body)
+    for run in sorted({resource.run or resource.key.name for resource in own}):
+        path = run_path(project, environment.name, run)
+        bodies = [resource.body for resource in own if resource.run == run]
+        layout.files[path], bodies = _run(bodies, runs.get(path))
+        built += bodies
         current.append(path)
     folder = f"{project}/overlays/{environment.name}/{Place.PIPELINE}/"
     for path, content in sorted(runs.items()):
@@ -152,17 +153,18 @@ def _pipeline(
     return built
 
 
-def _run(body: Body, existing: bytes | None) -> tuple[bytes, Body]:
-    """Return a run's file and the object in it: as it exists, if what exists is this run."""
-    rendered = _text([body])
+def _run(bodies: list[Body], existing: bytes | None) -> tuple[bytes, list[Body]]:
+    """Return a run's file and the objects in it: as it exists, if what exists is this run and what it ships."""
+    rendered = _text(bodies)
     if existing is None or existing == rendered:
-        return rendered, body
+        return rendered, bodies
     try:
         found = yamltext.load_all(existing.decode())
     except (UnicodeDecodeError, yaml.YAMLError):
-        return rendered, body
-    same = len(found) == 1 and isinstance(found[0], dict) and _identity(found[0]) == _identity(body)
-    return (existing, found[0]) if same else (rendered, body)
+        return rendered, bodies
+    whole = all(isinstance(body, dict) for body in found)
+    same = whole and list(map(_identity, found)) == list(map(_identity, bodies))
+    return (existing, found) if same else (rendered, bodies)
 
 
 def _identity(body: Body) -> list[object]:

@@ -15,7 +15,9 @@ HASH_LENGTH: Final = 8
 
 NAME: Final = r"[a-z]([-a-z0-9]*[a-z0-9])?"
 RESERVED_PROJECTS: Final = frozenset({"argocd"})
-RESERVED_ENVIRONMENTS: Final = frozenset({"common"})
+ADMIN: Final = "admin"
+"""Folder of `generated/argocd/` for what is applied once for all environments."""
+RESERVED_ENVIRONMENTS: Final = frozenset({ADMIN, "common"})
 
 _NAME = re.compile(NAME)
 
@@ -23,6 +25,17 @@ _NAME = re.compile(NAME)
 def is_name(text: str) -> bool:
     """Say whether `text` is a name as the spec wants it: a DNS-1035 label."""
     return _NAME.fullmatch(text) is not None
+
+
+def problem_with_environment(name: str) -> tuple[str, str, str] | None:
+    """Return (code, message, help) for a name that an environment cannot have; None for one that it can."""
+    if name in RESERVED_ENVIRONMENTS:
+        help = f"rename the file: generated/argocd/{name}/ is for what all environments share"
+        return "MLS213", f"the name `{name}` is reserved", help
+    if not is_name(name) or len(name) > LABEL_LIMIT:
+        help = f"rename it: lower-case letters, digits and `-`, beginning with a letter, at most {LABEL_LIMIT}"
+        return "MLS105", "the file's name is not a name of an environment", help
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +70,21 @@ def run(step: str, digest: str) -> str:
 def is_run_of(name: str, step: str) -> bool:
     """Say whether `name` is the name of some run of `step`."""
     return re.fullmatch(re.escape(step) + rf"-[0-9a-f]{{{HASH_LENGTH}}}", name) is not None
+
+
+def files(run: str) -> str:
+    """Return the name of the ConfigMap that travels with a run."""
+    return f"{run}-files"
+
+
+def gate(service: str) -> str:
+    """Return the name of a service's gate Job: one for ever, so that Argo CD deletes the one before."""
+    return f"{service}-gate"
+
+
+def input_variable(step: str) -> str:
+    """Return the name of the variable that tells where a needed run's directory is."""
+    return f"MLSPEC_INPUT_{step.upper().replace('-', '_')}"
 
 
 def default_deny(project: str) -> str:

@@ -16,7 +16,9 @@ from typing import Final
 
 from mlspec.compiled import Compilation, Compiled
 from mlspec.diagnostics import Diagnostic, has_errors
+from mlspec.files.lock import State
 from mlspec.pipeline import compile_workspace, conclude
+from mlspec.plan.history import History
 from mlspec.source import Mapping
 from mlspec.spec.load import begin, check_unique, load
 from mlspec.spec.workspace import LoadedProject, Variant, Workspace
@@ -71,6 +73,7 @@ def _slim(compiled: Compiled, *, builds: bool) -> Compiled:
     )
     compiled.plans = {name: replace(plan, workloads=(), volumes=()) for name, plan in compiled.plans.items()}
     compiled.resources = {}
+    compiled.state, compiled.history = State(), History()
     if not builds:
         compiled.argocd = {}
         compiled.layout.builds = {}

@@ -239,10 +239,12 @@ def build_file(name: str, origin: Path, newest: Path) -> bytes:
     else:
         spec = yaml.load(origin.read_bytes(), Loader=yaml.CSafeLoader)["spec"]
         group, kind = spec["group"], spec["names"]["kind"]
-        found = {v["name"]: v["schema"]["openAPIV3Schema"] for v in spec["versions"] if v["served"]}
+        # Another version is converted before it is stored, or warned about: the API server's text is then not ours.
+        stored = [v for v in spec["versions"] if v["served"] and v["storage"] and not v.get("deprecated")]
+        found = {v["name"]: v["schema"]["openAPIV3Schema"] for v in stored}
     stem = "-".join(filter(None, (kind.lower(), group.split(".")[0], version)))
     if version not in found or Path(name).stem != stem:
-        raise RefreshError(f"{name}: {origin.name} serves {kind} of {group or 'core'} in {', '.join(found)}")
+        raise RefreshError(f"{name}: {origin.name} stores {kind} of {group or 'core'} in {', '.join(found)}")
     pool = core_definitions(origin.parent if origin.suffix == ".json" else newest)
     return finish(tidy(found[version]), group, version, kind, pool)
 

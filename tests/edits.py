@@ -13,6 +13,13 @@ def _set(name: str, value: object) -> Edit:
     return lambda step: step.__setitem__(name, value)
 
 
+def _mounted(step: Data, mounts: Data) -> None:
+    """Mount something else; what needs the former output goes with it."""
+    step["mounts"] = mounts
+    for name in ("output", "gate"):
+        step.pop(name, None)
+
+
 def _reorder(step: Data) -> None:
     for key in sorted(step, reverse=True):
         step[key] = step.pop(key)
@@ -38,6 +45,11 @@ HASHED_EDITS: dict[str, Edit] = {
     "shared memory": lambda step: step.__setitem__("resources", step["resources"] | {"sharedMemory": "17Mi"}),
     "extended": lambda step: step.__setitem__("resources", step["resources"] | {"rdma/ib": 17}),
     "gpu": _set("gpu", Plain("t4:3")),
-    "mounts": lambda step: step.__setitem__("mounts", {"outside": "/changed"}),
-    "read only": lambda step: step.__setitem__("mounts", {"outside": {"path": "/mnt/x", "readOnly": True}}),
+    "mounts": lambda step: _mounted(step, {"outside": "/changed"}),
+    "read only": lambda step: _mounted(step, {"outside": {"path": "/mnt/x", "readOnly": True}}),
+    "rerun": _set("rerun", 17),
+    "handoff": _set("handoff", "none"),
+    "queue": _set("queue", "changed"),
+    "files": _set("files", {"src/train.py": "/changed.py"}),
+    "patch": _set("patch", [{"op": "add", "path": "/metadata/annotations/example.com~1a", "value": "b"}]),
 }

@@ -20,6 +20,10 @@ _DESTINATIONS: Data = {
 }
 
 
+SHIPPED: dict[str, str | bytes] = {"src/train.py": "print('trains')\n", "src/odd.bin": b"\x00\xff\r\nodd"}
+"""Files of the repository that steps may ship."""
+
+
 @dataclass
 class Root:
     """A root as data: environments by name, common.yaml if any, and the documents of mlproject.yaml."""
@@ -28,6 +32,8 @@ class Root:
     common: Data | None
     projects: list[Data]
     comments: list[str] = field(default_factory=list)
+    shipped: dict[str, str | bytes] = field(default_factory=dict)
+    """Files that stand in the place of those that every root has."""
 
     def files(self) -> dict[str, str | bytes]:
         """Return the files to write."""
@@ -37,6 +43,7 @@ class Root:
         }
         if self.common is not None:
             found["environments/common.yaml"] = to_yaml(self.common)
+        found |= SHIPPED | self.shipped
         found["mlproject.yaml"] = head + "---\n".join(map(to_yaml, self.projects))
         return found
 
@@ -77,6 +84,9 @@ def _shared_fields(draw: st.DrawFn) -> Data:
         "kubernetes": draw(st.sampled_from([Plain("1.31"), "1.34", "1.37"])),
         "training": draw(st.sampled_from(["kubeflow.org/v1 1.8", "kubeflow.org/v1 1.9"])),
         "storage": dict(draw(st.permutations(list(classes.items())))),
+        "kueue": {"version": Plain("0.17")} | draw(optional({"queue": st.just("research")})),
+        "promotion": draw(st.sampled_from(["pinned", "follow"])),
+        "runs": {"onSupersede": draw(st.sampled_from(["keep", "delete"]))},
         "network": {
             "dns": draw(st.sampled_from(["kube-dns", "node-local"])),
             "gateway": {"namespace": "istio-system", "podLabels": {"app": "gateway"}},
@@ -166,7 +176,14 @@ def _step(draw: st.DrawFn, earlier: list[str]) -> Data:
     kind = draw(st.sampled_from(["job", "pytorch"]))
     found: Data = {"kind": kind, "image": draw(st.sampled_from(["python:3.12-slim", "ghcr.io/acme/train:1.0"]))}
     found |= draw(
-        st.sampled_from([{}, {"script": "/opt/train.py"}, {"command": ["torchrun", "/opt/no", Plain("1e3")]}])
+        st.sampled_from(
+            [
+                {},
+                {"script": "/opt/train.py"},
+                {"script": "src/train.py"},
+                {"command": ["torchrun", "/opt/no", Plain("1e3")]},
+            ]
+        )
     )
     mounts: Data = {"data": draw(st.sampled_from(["/data", {"path": "/data", "readOnly": True}])), "outside": "/mnt/x"}
     if kind == "job":
@@ -184,6 +201,11 @@ def _step(draw: st.DrawFn, earlier: list[str]) -> Data:
     chosen = draw(st.lists(st.sampled_from(sorted(mounts)), unique=True))
     found["resources"] = _resources(draw)
     found["mounts"] = {name: mounts[name] for name in chosen}
+    writable = [name for name in chosen if isinstance(mounts[name], str)]
+    if len(writable) > 1:
+        found["output"] = draw(st.sampled_from(writable))
+    if writable and ("script" in found or "command" in found):
+        found |= draw(optional({"gate": st.just({"accuracy": {"atLeast": Plain("0.9")}, "loss": {"atMost": 3}})}))
     return found | draw(
         optional(
             {
@@ -192,11 +214,21 @@ def _step(draw: st.DrawFn, earlier: list[str]) -> Data:
                 "env": _variables,
                 "gpu": _gpu,
                 "retries": st.integers(0, 5),
+                "files": st.just({"src/odd.bin": "/etc/odd.bin", "src/train.py": "/etc/train.py"}),
+                "rerun": st.integers(0, 3),
+                "queue": st.just("own-queue"),
                 "deadline": st.sampled_from(["300ms", "90m", "7d"]),
                 "egress": st.lists(st.sampled_from(sorted(_DESTINATIONS)), max_size=3),
             }
         )
     )
+
+
+def _is_served(step: Data) -> bool:
+    """Say whether a service can follow a step: its runs mark their success in a volume of many nodes."""
+    writable = [name for name, mount in step["mounts"].items() if isinstance(mount, str)]
+    output = step.get("output") or (writable[0] if writable else "scratch")
+    return output != "scratch" and ("script" in step or "command" in step)
 
 
 @st.composite
@@ -263,6 +295,11 @@ def _project(draw: st.DrawFn, index: int, modes: dict[str, str]) -> Data:
     used = set(modes.values())
     knative = None if len(used) > 1 else used == {"Knative"}
     services = {f"serve{index}": draw(_service(knative))} if draw(st.booleans()) or not steps else {}
+    made = [name for name, step in steps.items() if _is_served(step)]
+    if services and made and draw(st.booleans()):
+        model = services[f"serve{index}"]["model"]
+        del model["uri"]
+        model |= {"from": draw(st.sampled_from(made))} | draw(optional({"path": st.just("export/a")}))
     project: Data = {
         "apiVersion": "mlspec.dev/v1alpha1",
         "kind": "Project",

@@ -66,8 +66,10 @@ def test_late_imports_are_for_start_up_time_and_listed() -> None:
         "mlspec/__main__.py: mlspec",
         "mlspec/__main__.py: mlspec.cli",
         "mlspec/commands/explain.py: mlspec.commands.explaining",
+        "mlspec/commands/explain.py: mlspec.commands.explaining_run",
         "mlspec/commands/generate.py: mlspec.commands.generating",
         "mlspec/judge.py: concurrent.futures",
+        "mlspec/k8s/patch.py: jsonpatch",
         "mlspec/model/scalars.py: ipaddress",
         "mlspec/parallel.py: concurrent.futures",
     }

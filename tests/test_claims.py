@@ -77,6 +77,7 @@ def test_claims_grow_come_and_go(root: Path) -> None:
         ),
         "volumes: {data: {size: 300Gi, access: ReadWriteMany, class: nfs}}\n",
         "volumes: {other: {size: 1Gi}}\n",
+        "volumes: {}\n",  # alone: beside a new claim of the same kind it would look like a rename
         _BEFORE,
     ):
         (root / "mlproject.yaml").write_text(PROJECT + text)

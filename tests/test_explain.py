@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mlspec.all_kinds import KINDS, STEP_KINDS
-from mlspec.kind_base import StepSpec
+from mlspec.kind_specs import StepSpec
 from mlspec.plan import identity
 from mlspec.reference.fields import pairs
 from mlspec.reference.find import find, suggestion
@@ -122,7 +122,7 @@ def test_every_page_fits_a_terminal(tmp_path: Path, path: str) -> None:
 def test_kinds_that_differ_are_each_explained(tmp_path: Path) -> None:
     shown = mlspec(tmp_path, "explain", "steps.train.kind").stdout
     assert re.findall(r"^kinds +(.*)", shown, re.MULTILINE) == [kind.TAG for kind in STEP_KINDS]
-    shown = mlspec(tmp_path, "explain", "services.chat.model.uri").stdout
+    shown = mlspec(tmp_path, "explain", "services.chat.replicas").stdout
     assert re.findall(r"^kinds +(.*)", shown, re.MULTILINE) == ["kserve", "seldon"]
 
 
@@ -199,7 +199,7 @@ _BASE["tensorflow"] = "kind: tensorflow\nimage: i\nroles: {worker: {}}\n"
 def _digest(kind: str, text: str) -> str:
     spec = KINDS[kind].SPEC.model_validate(_raw(text))
     assert isinstance(spec, StepSpec)
-    return identity.digest("dev", KINDS[kind], spec, dict.fromkeys(spec.needs, ""))
+    return identity.digest(identity.inputs("dev", KINDS[kind], spec, dict.fromkeys(spec.needs, "")))
 
 
 @pytest.mark.parametrize(("kind", "name"), [key for key in _TOP if key[1] != "kind"])

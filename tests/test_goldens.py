@@ -12,7 +12,7 @@ import pytest
 
 from mlspec import yamltext
 from mlspec.all_kinds import KINDS
-from mlspec.concerns import monitoring, namespace, network, rbac, storage
+from mlspec.concerns import files, gate, monitoring, namespace, network, queue, rbac, storage
 from mlspec.diagnostics import has_errors
 from mlspec.emit import EMITTED, emit_argocd
 from mlspec.k8s.resource import CLUSTER_SCOPED, Body
@@ -23,9 +23,12 @@ from tests.support import check_golden
 
 _HERE = Path(__file__).parent
 _CONCERNS = {
+    "files": files.emit,
+    "gate": gate.emit,
     "monitoring": monitoring.emit,
     "namespace": namespace.emit,
     "network": network.emit,
+    "queue": queue.emit,
     "rbac": rbac.emit,
     "storage": storage.emit,
 }

@@ -17,16 +17,16 @@ volumes:
   base: {claim: shared-llama}
   unused: {size: 1Gi}
 steps:
-  fetch: {kind: job, image: i, mounts: {data: /data}}
-  clean: {kind: job, image: i}
+  fetch: {kind: job, image: 'i:1', command: [fetch], mounts: {data: /data}}
+  clean: {kind: job, image: 'i:1'}
   train:
     kind: pytorch
     needs: [fetch, clean]
-    image: i
+    image: 'i:1'
     script: /opt/train.py
     nodes: 3
     mounts: {data: {path: /data, readOnly: true}, models: /models, base: {path: /base, readOnly: true}}
-  judge: {kind: job, needs: [train], image: i, mounts: {models: {path: /models, readOnly: true}}}
+  judge: {kind: job, needs: [train], image: 'i:1', command: [judge], mounts: {models: {path: /models, readOnly: true}}}
 services:
   chat:
     kind: kserve
@@ -141,8 +141,9 @@ def test_every_node_is_declared_once_and_every_arrow_joins_two(root: Path) -> No
 
 def test_the_order_of_the_file_changes_nothing(root: Path) -> None:
     shown = mlspec(root, "graph").stdout
-    head, _, tail = EVERYTHING.partition("  fetch: {kind: job, image: i, mounts: {data: /data}}\n")
-    tail = tail.replace("  judge:", "  fetch: {kind: job, image: i, mounts: {data: /data}}\n  judge:")
+    fetch = "  fetch: {kind: job, image: 'i:1', command: [fetch], mounts: {data: /data}}\n"
+    head, _, tail = EVERYTHING.partition(fetch)
+    tail = tail.replace("  judge:", f"{fetch}  judge:")
     (root / "mlproject.yaml").write_text(PROJECT + head + tail)
     assert mlspec(root, "graph").stdout == shown
 
@@ -150,7 +151,7 @@ def test_the_order_of_the_file_changes_nothing(root: Path) -> None:
 def test_seldon_and_tensorflow_are_shown_by_the_same_facts(tmp_path: Path) -> None:
     project = (
         "volumes: {models: {size: 1Gi, access: ReadWriteMany}}\n"
-        "steps: {train: {kind: tensorflow, image: i, script: /t.py, roles: {chief: {}, worker: {replicas: 2}}}}\n"
+        "steps: {train: {kind: tensorflow, image: 'i:1', script: /t.py, roles: {chief: {}, worker: {replicas: 2}}}}\n"
         "services:\n"
         "  iris:\n"
         "    kind: seldon\n"
@@ -190,7 +191,7 @@ def test_a_project_that_is_not_enabled_is_not_shown(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arguments", [(), ("-e", "dev"), ("--format", "mermaid")])
 def test_findings_go_to_stderr_and_nothing_else_is_shown(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    root = make_root(tmp_path, "steps: {a: {kind: job, image: i, needs: [b]}}\n")
+    root = make_root(tmp_path, "steps: {a: {kind: job, image: 'i:1', needs: [b]}}\n")
     result = mlspec(root, "graph", *arguments)
     assert (result.code, result.stdout) == (1, "")
     assert "error[MLS201]: there is no step `b`" in result.stderr
@@ -198,7 +199,7 @@ def test_findings_go_to_stderr_and_nothing_else_is_shown(tmp_path: Path, argumen
 
 
 def test_findings_of_other_environments_are_left_out(tmp_path: Path) -> None:
-    project = "steps: {a: {kind: job, image: i, gpu: 1}}\n"
+    project = "steps: {a: {kind: job, image: 'i:1', gpu: 1}}\n"
     root = make_root(tmp_path, project, {"dev": ENVIRONMENT, "prod": ENVIRONMENT.replace("t4: {perNode: 4}", "{}")})
     assert mlspec(root, "graph", "-e", "dev").code == 0
     assert mlspec(root, "graph", "-e", "prod").code == 1
@@ -206,7 +207,7 @@ def test_findings_of_other_environments_are_left_out(tmp_path: Path) -> None:
 
 
 def test_a_warning_does_not_stop_it(tmp_path: Path) -> None:
-    root = make_root(tmp_path, "steps: {a: {kind: pytorch, image: i, command: [python, a.py]}}\n")
+    root = make_root(tmp_path, "steps: {a: {kind: pytorch, image: 'i:1', command: [python, a.py]}}\n")
     result = mlspec(root, "graph", "-e", "dev")
     assert result.code == 0
     assert "warning[MLS216]" in result.stderr
@@ -223,7 +224,7 @@ def test_usage_is_2(root: Path, arguments: tuple[str, ...]) -> None:
 
 def test_a_circle_is_a_finding(tmp_path: Path) -> None:
     root = make_root(
-        tmp_path, "steps:\n  a: {kind: job, image: i, needs: [b]}\n  b: {kind: job, image: i, needs: [a]}\n"
+        tmp_path, "steps:\n  a: {kind: job, image: 'i:1', needs: [b]}\n  b: {kind: job, image: 'i:1', needs: [a]}\n"
     )
     result = mlspec(root, "graph")
     assert (result.code, result.stdout) == (1, "")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mlspec import source
 from mlspec.all_kinds import KINDS, STEP_KINDS
-from mlspec.kind_base import UNHASHED, StepSpec
+from mlspec.kind_specs import UNHASHED, StepSpec
 from mlspec.plan import graph, identity
 
 _TABLE = Path(__file__).parent / "identity" / "table.yaml"
@@ -34,7 +34,10 @@ def digest(case: dict[str, Any]) -> str:
     kind = KINDS[case["kind"]]
     spec = kind.SPEC.model_validate({"kind": case["kind"], **case["spec"]})
     assert isinstance(spec, StepSpec)
-    return identity.digest(case["environment"], kind, spec, case["upstream"])
+    content = identity.inputs(
+        case["environment"], kind, spec, case["upstream"], case.get("claims", {}), case.get("files", {})
+    )
+    return identity.digest(content)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])

@@ -15,7 +15,7 @@ import yaml
 from mlspec.diagnostics import has_errors
 from mlspec.spec.json_schema import environment_schema, project_schema
 from mlspec.spec.load import load
-from tests.support import ENVIRONMENT, PROJECT, REPOSITORY, make_root, mlspec
+from tests.support import ENVIRONMENT, PROJECT, REPOSITORY, make_root, mlspec, write_tree
 
 Tree = dict[str, Any]
 
@@ -31,12 +31,23 @@ volumes:
 secrets:
   hub: {keys: [token]}
 monitoring: {interval: 30s}
+runs: {onSupersede: delete}
 steps:
   prepare:
     kind: job
     image: python:3.12-slim
     command: [python, /opt/prepare.py]
     args: {rows: 1e6, dry: false}
+    files: {src/config.json: /etc/config.json}
+    mounts: {data: /data, shared: /shared}
+    output: data
+    queue: research
+    gate: {accuracy: {atLeast: 0.9}, loss: {atMost: 3}}
+    rerun: 2
+    handoff: auto
+    patch:
+    - {op: add, path: /metadata/annotations/example.com~1a, value: [1, true, x, {a: b}]}
+    - {op: remove, path: /spec/x}
   train:
     kind: pytorch
     needs: [prepare]
@@ -78,6 +89,7 @@ services:
     resources: {cpu: 1}
     env: {LEVEL: 1}
     egress: [s3]
+  follower: {kind: kserve, model: {format: onnx, from: prepare, path: export, run: 0123abcd}}
   own: {kind: kserve, image: ghcr.io/acme/serve:1.0, port: 9000}
   iris:
     kind: seldon
@@ -124,7 +136,10 @@ gpus:
     pricePerHour: 0.35
 placement: {nodeSelector: {pool: cpu}, tolerations: [{operator: Exists}]}
 defaults: {cpu: 1, memory: 2Gi, gpu: t4}
-images: {pullSecrets: [registry]}
+images: {pullSecrets: [registry], helper: "python:3.12"}
+kueue: {version: 0.17, queue: research, frameworks: [kubeflow.org/pytorchjob]}
+promotion: follow
+runs: {onSupersede: keep}
 serviceAccounts: {annotations: {role: "{project}"}}
 network:
   dns: node-local
@@ -187,7 +202,8 @@ def test_the_environments_of_this_repository_are_accepted(path: Path) -> None:
 def test_every_field_is_accepted_by_both_readers(tmp_path: Path) -> None:
     assert not _errors(PROJECT_VALIDATOR, EVERYTHING)
     assert not _errors(ENVIRONMENT_VALIDATOR, EVERY_ENVIRONMENT)
-    workspace = load(make_root(tmp_path, EVERYTHING, {"dev": EVERY_ENVIRONMENT}))
+    root = make_root(tmp_path, EVERYTHING, {"dev": EVERY_ENVIRONMENT})
+    workspace = load(write_tree(root, {"src/config.json": "{}\n"}))
     assert not has_errors(workspace.diagnostics), workspace.diagnostics
 
 
@@ -273,7 +289,11 @@ def test_an_environment_may_leave_all_to_common() -> None:
         _STEP + "    retries: '1'\n",
         _STEP + "    deadline: soon\n",
         _STEP + "    deadline: null\n",
-        _STEP + "    script: train.py\n",
+        _STEP + "    handoff: sometimes\n",
+        _STEP + "    rerun: -1\n",
+        _STEP + "    gate: {accuracy: {atLeast: high}}\n",
+        _STEP + "    patch: [{op: move, path: /a}]\n",
+        _STEP + "    patch: [{op: remove, path: a}]\n",
         _STEP + "    gpu: {type: t4}\n",
         _STEP + "    gpu: 0.5\n",
         _STEP + "    env: {A: {secret: hub}}\n",
@@ -328,8 +348,8 @@ def test_what_the_models_refuse_as_unknown_the_schema_refuses_too(path: str, tre
     refused = any(finding.code == "MLS102" and "zebra" in finding.message for finding in workspace.diagnostics)
     assert not refused or _errors(PROJECT_VALIDATOR, text)
     tables = {"volumes", "secrets", "steps", "services", "environments", "args", "env", "mounts"}
-    tables |= {"predictors", "parameters"}
-    assert refused or path.rpartition(".")[2] in tables
+    tables |= {"predictors", "parameters", "files", "gate"}
+    assert refused or path.rpartition(".")[2] in tables or ".patch.0.value." in path
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 
 import mlspec as package
+from mlspec import admin
 from mlspec.pipeline import compile_workspace
 from mlspec.spec.load import load
 from tests.samples import sample
@@ -147,6 +148,7 @@ def test_random_roots_are_stable_on_disk(root: Root, tmp_path_factory: pytest.Te
     assert snapshot(folder / "generated") == before
     copy = compile_workspace(load(root.write(tmp_path_factory.mktemp("copy"))))
     files = {path: content for item in copy.projects for path, content in item.layout.files.items()}
+    files |= admin.files(environment.model for environment in copy.workspace.environments.values())
     assert files == {path: content for path, content in before.items() if not path.endswith("mlspec.lock")}
 
 

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlspec.check import schema
+from mlspec.check.versions import schema_folders
 from mlspec.k8s.resource import Body
-from mlspec.pipeline import schema_folders
 from mlspec.schemas import kubernetes_folder, operator_folder
 from tests.samples import sample
 

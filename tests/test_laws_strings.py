@@ -120,7 +120,9 @@ def _through(root: Path, environment: str) -> tuple[list[str], dict[str, str]]:
     assert result.returncode == 0, result.stderr
     [job] = [body for body in yamltext.load_all(result.stdout) if body["kind"] == "Job"]
     container = job["spec"]["template"]["spec"]["containers"][0]
-    return container["args"], {entry["name"]: entry.get("value", "") for entry in container["env"]}
+    variables = {entry["name"]: entry.get("value", "") for entry in container["env"]}
+    assert variables.pop("MLSPEC_RUN") == job["metadata"]["name"]
+    return container["args"], variables
 
 
 def _plain(text: str) -> bool:

@@ -20,7 +20,7 @@ def config(
     """Return a small object."""
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"k": value}}
-    return Resource(body, place, is_run=run)
+    return Resource(body, place, run=name if run else None)
 
 
 def environment(name: str, *resources: Resource) -> PlannedEnvironment:
@@ -148,12 +148,16 @@ def test_runs_are_never_in_the_base_and_have_a_file_each() -> None:
     for _, found in _trees():
         for path, content in found.files.items():
             bodies: list[Body] = yamltext.load_all(content.decode())
-            is_run = any(body["kind"] in ("Job", "PyTorchJob") for body in bodies)
+            labels = [body.get("metadata", {}).get("labels", {}) for body in bodies]
+            is_run = any("mlspec.dev/run" in found for found in labels)
             assert is_run == layout.is_run_path(path), path
             if is_run:
                 runs += 1
-                assert path.endswith(f"/{bodies[0]['metadata']['name']}.yaml")
-                assert len(bodies) == 1
+                *shipped, run = bodies
+                name = run["metadata"]["name"]
+                assert path.endswith(f"/{name}.yaml")
+                assert run["kind"] in ("Job", "PyTorchJob")
+                assert [(b["kind"], b["metadata"]["name"]) for b in shipped] in ([], [("ConfigMap", f"{name}-files")])
     assert runs > 20
 
 

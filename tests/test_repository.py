@@ -12,7 +12,8 @@ import pytest
 
 from mlspec import yamltext
 from mlspec.check import tools
-from mlspec.pipeline import compile_workspace, schema_folders
+from mlspec.check.versions import schema_folders
+from mlspec.pipeline import compile_workspace
 from mlspec.spec.load import load
 from tests.conftest import KUBECONFORM
 from tests.support import REPOSITORY, mlspec

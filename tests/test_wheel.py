@@ -56,7 +56,7 @@ def test_the_wheel_generates_what_the_checkout_does(installed: Path, tmp_path: P
     assert generated.returncode == 0, generated.stderr
     checked = _run(installed, tmp_path, "check")
     assert checked.returncode == 0, checked.stdout + checked.stderr
-    assert "82 objects valid by schema" in checked.stderr
+    assert "85 objects valid by schema" in checked.stderr
 
 
 def test_the_wheel_begins_a_project(installed: Path, tmp_path: Path) -> None:
@@ -68,6 +68,17 @@ def test_the_wheel_begins_a_project(installed: Path, tmp_path: Path) -> None:
     for template in (REPOSITORY / "mlspec" / "templates").rglob("*.yaml"):
         carried = installed / "mlspec" / template.relative_to(REPOSITORY / "mlspec")
         assert carried.read_bytes() == template.read_bytes()
+
+
+def test_the_wheel_holds_every_health_check(installed: Path, tmp_path: Path) -> None:
+    checks = list((REPOSITORY / "mlspec" / "health").glob("*.lua"))
+    assert checks
+    for check in checks:
+        assert (installed / "mlspec" / "health" / check.name).read_bytes() == check.read_bytes()
+    shutil.copytree(REPOSITORY / "environments", tmp_path / "environments")
+    shutil.copy(REPOSITORY / "mlproject.yaml", tmp_path)
+    assert _run(installed, tmp_path, "generate").returncode == 0
+    assert "kubeflow.org_PyTorchJob: |\n" in (tmp_path / "generated/argocd/admin/argocd-cm.yaml").read_text()
 
 
 def test_the_wheel_holds_every_schema_and_nothing_else_of_the_repository(installed: Path) -> None:
@@ -83,5 +94,8 @@ def test_the_wheel_holds_every_schema_and_nothing_else_of_the_repository(install
     }
     assert inside == outside
     assert (installed / "mlspec" / "py.typed").is_file()
+    for name in ("handover.sh", "gate.py"):
+        carried = installed / "mlspec" / "scripts" / name
+        assert carried.read_bytes() == (REPOSITORY / "mlspec" / "scripts" / name).read_bytes()
     top = {path.name for path in installed.iterdir()}
     assert {name for name in top if not name.endswith(".dist-info")} == {"mlspec"}

@@ -41,12 +41,18 @@ def matches(selector: Mapping[str, str], labels: Mapping[str, str]) -> bool:
 _WITHOUT: Final = frozenset(
     {"LimitRange", "Namespace", "NetworkPolicy", "PersistentVolumeClaim", "ResourceQuota", "Role"}
 )
-_REFERENCE_KEYS: Final[dict[str, Callable[[Any], tuple[str, str]]]] = {
+_REFERENCE_KEYS: Final[dict[str, Callable[[Any], tuple[str, Any]]]] = {
     "serviceAccountName": lambda value: ("ServiceAccount", value),
     "claimName": lambda value: ("PersistentVolumeClaim", value),
-    "secretKeyRef": lambda value: ("Secret", value["name"]),
+    "configMap": lambda value: ("ConfigMap", _named(value)),
+    "secretKeyRef": lambda value: ("Secret", _named(value)),
     "roleRef": lambda value: (value["kind"], value["name"]),
 }
+
+
+def _named(value: Any) -> Any:
+    """Return the name in a reference; a patched object may hold anything, and schemas say what is wrong with it."""
+    return value.get("name") if isinstance(value, dict) else None
 
 
 def _references(body: Body) -> Iterator[tuple[str, str]]:
@@ -59,8 +65,10 @@ def _references(body: Body) -> Iterator[tuple[str, str]]:
             continue
         for key, item in value.items():
             if key in _REFERENCE_KEYS:
-                yield _REFERENCE_KEYS[key](item)
-            elif key in ("storageUri", "modelUri") and item.startswith("pvc://"):
+                kind, name = _REFERENCE_KEYS[key](item)
+                if isinstance(name, str):
+                    yield kind, name
+            elif key in ("storageUri", "modelUri") and isinstance(item, str) and item.startswith("pvc://"):
                 yield "PersistentVolumeClaim", item.removeprefix("pvc://").split("/")[0]
             elif isinstance(item, dict | list):
                 waiting.append(item)

@@ -90,6 +90,10 @@ def _summary(compilation: Compilation) -> Iterator[str]:
                 yield f"  new run in {environment}: {Path(path).stem}"
     for change in compilation.gone:
         yield f"{change.project}: gone, {len(change.removes)} files removed"
+    for path in sorted(compilation.admin.writes) if compilation.admin else ():
+        yield f"{path}: written"
+    for path in compilation.admin.removes if compilation.admin else ():
+        yield f"{path}: removed, nothing needs it"
 
 
 def _differences(compilation: Compilation, generated: Path) -> Iterator[str]:

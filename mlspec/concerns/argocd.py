@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from mlspec import names
-from mlspec.ir import Place, Plan, PlannedArgoCD
+from mlspec.ir import Place, Plan
+from mlspec.ir_environment import PlannedArgoCD
 from mlspec.k8s import meta
 from mlspec.k8s.resource import CLUSTER_SCOPED, Body, Resource, compact
 
@@ -22,6 +23,8 @@ _RETRIES: Final[dict[Place, dict[str, Any]]] = {
     Place.PIPELINE: {"limit": 5, "refresh": True, "backoff": {"duration": "5s", "factor": 2, "maxDuration": "1m"}},
     Place.SERVING: {"limit": 5, "refresh": True, "backoff": {"duration": "5s", "factor": 2, "maxDuration": "1m"}},
 }
+# Where services follow their steps, the gate fails until the newest run has passed, which may take days.
+_FOLLOWS: Final = {"limit": -1, "refresh": True, "backoff": {"duration": "5s", "factor": 2, "maxDuration": "1m"}}
 # Self-heal would sync runs one by one, past the waves that order them.
 _SELF_HEALS: Final = frozenset({Place.FOUNDATION, Place.SERVING})
 
@@ -65,11 +68,19 @@ def _project(plan: Plan, argocd: PlannedArgoCD, resources: list[Resource], emitt
                 "clusterResourceWhitelist": _cluster_kinds(argocd, resources),
                 "namespaceResourceWhitelist": _namespaced_kinds(plan, emitted),
                 # Objects that nobody committed are invisible otherwise.
-                "orphanedResources": {"warn": True},
+                "orphanedResources": compact({"warn": True, "ignore": _of_the_platform(plan)}),
                 "syncWindows": windows,
             }
         ),
     }
+
+
+def _of_the_platform(plan: Plan) -> list[Body]:
+    """Return what stands in a namespace of others without being anybody's mistake: its limits, and its queues."""
+    if plan.target.manage_namespace:
+        return []
+    kinds = [("", "LimitRange"), ("", "ResourceQuota"), ("kueue.x-k8s.io", "LocalQueue")]
+    return [{"group": group, "kind": kind} for group, kind in kinds]
 
 
 def _cluster_kinds(argocd: PlannedArgoCD, resources: list[Resource]) -> list[Body]:
@@ -90,7 +101,15 @@ def _namespaced_kinds(plan: Plan, emitted: Kinds) -> list[Body]:
     """
     kinds = {kind for kind in emitted if kind[1] not in CLUSTER_SCOPED}
     kinds |= {child for stated in plan.workloads for child in stated.facts.children}
+    # Kueue makes a Workload for every run that it admits, those that are kept included.
+    kinds |= {("kueue.x-k8s.io", "Workload")} if plan.target.kueue is not None else set()
     return [{"group": group, "kind": kind} for group, kind in sorted(kinds)]
+
+
+def _follows(plan: Plan) -> bool:
+    """Say whether a service waits for the newest run of a step."""
+    gated = any(stated.workload.gate is not None for stated in plan.services)
+    return gated and plan.target.promotion == "follow"
 
 
 def _group(body: Body) -> str:
@@ -104,7 +123,8 @@ def _application(plan: Plan, argocd: PlannedArgoCD, environment: str, namespace:
     # A change of the base alone must refresh the application too.
     annotations = {meta.GENERATE_PATHS: f".;/{generated}/base/{place}" if place is not Place.PIPELINE else "."}
     finalizers = [meta.APPLICATION_FINALIZER] if place is Place.SERVING else []
-    options = ["ServerSideApply=true"] if place is Place.FOUNDATION else ["PruneLast=true", "ServerSideApply=true"]
+    # With something to prune, PruneLast waits for the last wave, too: in the pipeline for the training itself.
+    options = ["PruneLast=true", "ServerSideApply=true"] if place is Place.SERVING else ["ServerSideApply=true"]
     return {
         "apiVersion": _API,
         "kind": "Application",
@@ -122,7 +142,7 @@ def _application(plan: Plan, argocd: PlannedArgoCD, environment: str, namespace:
             "syncPolicy": {
                 "automated": {"prune": True, **({"selfHeal": True} if place in _SELF_HEALS else {})},
                 "syncOptions": options,
-                "retry": _RETRIES[place],
+                "retry": _FOLLOWS if place is Place.SERVING and _follows(plan) else _RETRIES[place],
             },
         },
     }

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from mlspec import names
-from mlspec.ir import Place, Plan, PlannedQuota
+from mlspec.ir import Place, Plan
+from mlspec.ir_environment import PlannedQuota
 from mlspec.k8s import meta
 from mlspec.k8s.resource import Body, Resource, compact
 

@@ -1,7 +1,7 @@
 """Changes in, files on disk out: every file whole, the lock last, nothing of anybody else touched.
 
-The lock of a project is the commit point. `mlspec.lock.pending` is there before the first file changes and until
-`mlspec.lock` is written after the last, so that a killed run is seen and the next one finishes it.
+The lock of a project, or of the root, is the commit point. `mlspec.lock.pending` is there before the first file
+changes and until `mlspec.lock` is written after the last, so that a killed run is seen and the next one finishes it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Final
 from mlspec.diagnostics import Diagnostic, whole_file
 from mlspec.files.compare import TEMPORARY, Changes
 from mlspec.files.lock import Lock
-from mlspec.files.marks import LOCK, PENDING
+from mlspec.files.marks import PENDING, lock_path
 from mlspec.spec.discover import GENERATED
 
 _MANY: Final = 64
@@ -120,9 +120,9 @@ def apply(generated: Path, changes: list[Changes]) -> list[Diagnostic]:
     begun = False
     try:
         files.put_all({generated / path: text for change in changes for path, text in sorted(change.writes.items())})
-        pending = {generated / c.project / PENDING: (c.lock or Lock()).text(c.interrupted) for c in changes}
+        pending = {generated / lock_path(c.project, PENDING): (c.lock or Lock()).text(c.interrupted) for c in changes}
         journal.put_all(pending)
-        locks.put_all({generated / c.project / LOCK: c.lock.text() for c in changes if c.lock is not None})
+        locks.put_all({generated / lock_path(c.project): c.lock.text() for c in changes if c.lock is not None})
         begun = True
         journal.commit()
         files.commit()
@@ -150,12 +150,12 @@ def _unwritable(generated: Path, path: Path, error: OSError, *, begun: bool) -> 
 
 def _close(generated: Path, change: Changes) -> None:
     """Take the journal away, and the lock of a project that is gone, and folders that are empty now."""
-    folder = generated / change.project
+    lock = lock_path(change.project)
     if change.lock is None:
-        (folder / LOCK).unlink(missing_ok=True)
-    (folder / PENDING).unlink(missing_ok=True)
-    _sync(folder)
-    for parent in {parent for path in [*change.removes, f"{change.project}/{LOCK}"] for parent in Path(path).parents}:
+        (generated / lock).unlink(missing_ok=True)
+    (generated / lock_path(change.project, PENDING)).unlink(missing_ok=True)
+    _sync((generated / lock).parent)
+    for parent in {parent for path in [*change.removes, lock] for parent in Path(path).parents}:
         _prune_empty(generated, generated / parent)
 
 

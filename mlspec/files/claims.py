@@ -1,38 +1,27 @@
-"""Claims as they were generated before, against the plan: what Kubernetes would refuse to change.
+"""Claims as they were generated before, against the plan: what Kubernetes would refuse, and data that would be lost.
 
-A claim may grow; its class and access mode are for ever, and it never shrinks. The claims of the last complete run
-are read from generated/, patches applied.
+A claim may grow; its class and access mode are for ever, and it never shrinks. It is found by its namespace and its
+name, so a change of either would leave the data behind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
-import yaml
-
-from mlspec import yamltext
-from mlspec.files import disk
-from mlspec.files.lock import State
-from mlspec.ir import Place
+from mlspec.files.before import Before
 from mlspec.k8s.resource import Body, Resource
-from mlspec.layout import KUSTOMIZATION, RESOURCES
 from mlspec.model.quantity import amount
 
-_KIND = "PersistentVolumeClaim"
+KIND = "PersistentVolumeClaim"
 
 
-def check_claims(
-    generated: Path, state: State, project: str, environment: str, resources: list[Resource]
-) -> Iterator[tuple[Resource, str, str, str]]:
+def check_claims(before: Before, resources: Sequence[Resource]) -> Iterator[tuple[Resource, str, str, str]]:
     """Yield (claim, field of the volume, what is wrong, help) for every change that a claim cannot make."""
-    before = _before(generated, state, project, environment)
+    claims = before.named(KIND)
     for resource in resources:
-        old = before.get(resource.key.name)
-        if resource.body["kind"] != _KIND or old is None:
+        if resource.body["kind"] != KIND or resource.key.name not in claims:
             continue
-        new = resource.body["spec"]
+        old, new = claims[resource.key.name]["spec"], resource.body["spec"]
         for field, was, now in (
             ("class", old.get("storageClassName"), new.get("storageClassName")),
             ("access", *(spec["accessModes"][0] for spec in (old, new))),
@@ -45,45 +34,20 @@ def check_claims(
             yield resource, "size", f"a claim cannot shrink, from {was} to {now}", f"write `{was}` or more"
 
 
-def _before(generated: Path, state: State, project: str, environment: str) -> dict[str, Body]:
-    """Return the specs of the claims that the last run wrote, by name; what cannot be read was not ours."""
-    base = f"{project}/base/{Place.FOUNDATION}/{RESOURCES}"
-    overlay = f"{project}/overlays/{environment}/{Place.FOUNDATION}"
-    found: dict[str, Body] = {}
-    try:
-        inherits = False
-        patches: list[Mapping[str, Any]] = []
-        for body in _documents(generated, state, f"{overlay}/{KUSTOMIZATION}"):
-            inherits = any("base" in resource for resource in body["resources"])
-            patches = body.get("patches", [])
-        for path in ([base] if inherits else []) + [f"{overlay}/{RESOURCES}"]:
-            found |= {
-                b["metadata"]["name"]: b["spec"] for b in _documents(generated, state, path) if b["kind"] == _KIND
-            }
-        for patch in patches:
-            if patch["target"]["kind"] == _KIND:
-                _apply(found[patch["target"]["name"]], patch["patch"])
-    except (KeyError, TypeError, AttributeError, yaml.YAMLError):
-        return {}
-    return found
+def renamed(before: Before, resources: Sequence[Resource], existing: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield (old, new) for every claim that is gone while another of the same kind is new: a volume that was renamed.
+
+    A claim that another volume now names as existing is not left behind.
+    """
+    now = {resource.key.name: resource.body["spec"] for resource in resources if resource.body["kind"] == KIND}
+    was = before.named(KIND)
+    gone = sorted(was.keys() - now.keys() - set(existing))
+    for new in sorted(now.keys() - was.keys()):
+        old = next((name for name in gone if _alike(was[name]["spec"], now[new])), None)
+        if old is not None:
+            gone.remove(old)
+            yield old, new
 
 
-def _documents(generated: Path, state: State, path: str) -> list[Any]:
-    content = disk.read(generated, path) if path in state.owned else None
-    return yamltext.load_all(content.decode("utf-8", "replace")) if content is not None else []
-
-
-def _apply(spec: Body, text: str) -> None:
-    """Apply our own kind of patch to a claim's spec: operations on fields of maps, and on whole lists."""
-    for operation in (item for document in yamltext.load_all(text) for item in document):
-        parts = operation["path"].split("/")[1:]
-        if parts[0] != "spec" or operation["op"] == "test":
-            continue
-        node: Any = spec
-        for part in parts[1:-1]:
-            node = node[int(part)] if isinstance(node, list) else node[part]
-        last = int(parts[-1]) if isinstance(node, list) else parts[-1]
-        if operation["op"] == "remove":
-            del node[last]
-        else:
-            node[last] = operation["value"]
+def _alike(old: Mapping[str, Body], new: Mapping[str, Body]) -> bool:
+    return old["accessModes"] == new["accessModes"] and old.get("storageClassName") == new.get("storageClassName")

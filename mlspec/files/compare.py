@@ -11,7 +11,7 @@ from typing import Final
 from mlspec.diagnostics import Diagnostic, Severity, whole_file
 from mlspec.files import disk
 from mlspec.files.lock import Digests, Lock, State
-from mlspec.files.marks import LOCK, PENDING, digest
+from mlspec.files.marks import LOCK, PENDING, ROOT, digest, lock_path
 from mlspec.layout import FileTree, is_run_path
 from mlspec.spec.discover import GENERATED
 
@@ -21,7 +21,7 @@ TEMPORARY: Final = ".mlspec-tmp-"
 
 @dataclass(slots=True)
 class Changes:
-    """What must happen to one project's files, and what stands in the way."""
+    """What must happen to the files of one project, or of the root (`marks.ROOT`), and what stands in the way."""
 
     project: str
     lock: Lock | None
@@ -49,17 +49,17 @@ def compare(generated: Path, project: str, files: FileTree, lock: Lock | None, s
         changes.refusals += state.diagnostics
         return changes
     if state.pending is not None:
-        changes.drift.append(_drift("MLS505", "the last generate was interrupted", f"{project}/{PENDING}"))
+        changes.drift.append(_drift("MLS505", "the last generate was interrupted", lock_path(project, PENDING)))
     for name in (LOCK, PENDING):
-        _blocked(changes, generated, f"{project}/{name}")
+        _blocked(changes, generated, lock_path(project, name))
     owned = state.owned
     for path, content in files.items():
         _compare_file(changes, generated, path, content, owned.get(path, set()), state.lock is not None)
     for path in sorted(owned.keys() - files.keys()):
         _compare_gone(changes, generated, path, owned[path])
     if lock is None and state.lock is not None:
-        changes.drift.append(_drift("MLS509", "not needed any more", f"{project}/{LOCK}"))
-    _compare_lock(changes, f"{project}/{LOCK}", lock, state)
+        changes.drift.append(_drift("MLS509", "not needed any more", lock_path(project)))
+    _compare_lock(changes, lock_path(project), lock, state)
     return changes
 
 
@@ -153,7 +153,8 @@ def _compare_gone(changes: Changes, generated: Path, path: str, ours: set[str]) 
         message = "the file of a run was edited by hand; runs are written once"
         changes.refusals.append(Diagnostic("MLS508", message, place, help=help))
     else:
-        help = "put the change into mlproject.yaml, then delete the file"
+        home = "a file of your own" if changes.project == ROOT else "mlproject.yaml"
+        help = f"put the change into {home}, then delete the file"
         message = "no longer needed, but edited by hand: mlspec does not delete it"
         changes.refusals.append(Diagnostic("MLS503", message, place, help=help))
 
@@ -166,7 +167,7 @@ def foreign(generated: Path, owned: set[str]) -> Iterator[str]:
         links = [name for name in folders if (Path(folder) / name).is_symlink()]
         for name in sorted([*files, *links]):
             path = (Path(folder) / name).relative_to(generated).as_posix()
-            known = name == ".gitattributes" or (name in locks and path.count("/") == 1)
+            known = name == ".gitattributes" or (name in locks and path.count("/") <= 1)
             if path not in owned and not known:
                 yield path
 

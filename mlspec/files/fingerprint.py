@@ -1,11 +1,13 @@
 """A root in, one digest of everything that a generate reads, finds and is made of.
 
 Output is a function of the inputs, of what is already there, and of mlspec itself (law 1). So if all three are as
-they were when a run found nothing to say and nothing to do, it need not run again; no lock is trusted for that.
+they were when a run found nothing to say and nothing to do, it need not run again. No lock is trusted for that but to
+name the files that steps ship: its bytes are part of the digest, and were right when the digest was remembered.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from collections.abc import Iterator
@@ -13,7 +15,8 @@ from pathlib import Path
 
 import mlspec
 from mlspec import cache
-from mlspec.spec.discover import ENVIRONMENT_FOLDER, GENERATED, find_projects, relative
+from mlspec.files.marks import LOCK
+from mlspec.spec.discover import ENVIRONMENT_FOLDER, GENERATED, PROJECT_FILE, find_projects, relative
 
 
 def fingerprint(root: Path) -> str | None:
@@ -27,7 +30,7 @@ def fingerprint(root: Path) -> str | None:
 def _everything(root: Path) -> Iterator[tuple[str, bytes | str]]:
     package = os.path.dirname(mlspec.__file__)  # noqa: PTH120  # plain text paths: a thousand of them are walked
     for path, name in _files(package, "mlspec/"):
-        if name.endswith((".py", ".json", ".toml")):
+        if name.endswith((".py", ".json", ".toml", ".lua", ".sh")):
             found = os.stat(path)  # noqa: PTH116  # as above
             yield name, f"{found.st_size} {found.st_mtime_ns}"
     for source in sorted([*(root / ENVIRONMENT_FOLDER).iterdir(), *find_projects(root, root, _refuse)]):
@@ -37,6 +40,24 @@ def _everything(root: Path) -> Iterator[tuple[str, bytes | str]]:
         raise ValueError(generated)
     if os.path.isdir(generated):  # noqa: PTH112  # as above
         for path, name in _files(generated, f"{GENERATED}/"):
+            content = _read(path)
+            yield name, content
+            if name.endswith(f"/{LOCK}"):
+                yield from _shipped(root, content)
+
+
+def _shipped(root: Path, lock: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield the files beside projects and environments that a lock lists as read; raises ValueError for a link."""
+    try:
+        listed = [name.removeprefix("../") for name in json.loads(lock)["inputs"]]
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(lock) from error
+    folder = os.path.realpath(root)
+    for name in listed:
+        if not name.startswith(f"{ENVIRONMENT_FOLDER}/") and name.rpartition("/")[2] != PROJECT_FILE:
+            path = f"{folder}/{name}"
+            if os.path.realpath(path) != path:  # a link is refused, wherever it leads
+                raise ValueError(path)
             yield name, _read(path)
 
 

@@ -1,4 +1,4 @@
-"""The lock of a project: what its last complete run read and wrote, and the bytes of its runs."""
+"""The lock of a project, or of the root: what its last complete run read and wrote, and the bytes of its runs."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from typing import Final
 from mlspec import names
 from mlspec.diagnostics import Diagnostic, whole_file
 from mlspec.files import disk
-from mlspec.files.marks import FORMAT, LOCK, PENDING, digest
+from mlspec.files.marks import FORMAT, LOCK, PENDING, ROOT, digest, lock_path
 from mlspec.layout import is_run_path
 from mlspec.spec.discover import GENERATED
 
 MAX_BYTES: Final = 4 << 20
 _PART: Final = "[A-Za-z0-9_-][A-Za-z0-9._-]*"
+_ADMIN: Final = f"argocd/{names.ADMIN}"
 
 Digests = Mapping[str, set[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """What a project's last complete run read and wrote; paths of outputs from generated/."""
+    """What the last complete run read and wrote for a project, or for the root; paths of outputs from generated/."""
 
     inputs: Mapping[str, str] = field(default_factory=dict)
     outputs: Mapping[str, str] = field(default_factory=dict)
@@ -45,7 +46,7 @@ class Lock:
 
 @dataclass(slots=True)
 class State:
-    """What is on disk for one project."""
+    """What is on disk for one project, or for the root."""
 
     lock: Lock | None = None
     pending: Lock | None = None
@@ -71,17 +72,18 @@ class State:
 
 
 def read_state(generated: Path, project: str) -> State:
-    """Read a project's lock, and the one of an interrupted run."""
+    """Read the lock of a project (or of the root, `marks.ROOT`), and the one of an interrupted run."""
     state = State()
     for name in (LOCK, PENDING):
-        content = disk.read(generated, f"{project}/{name}", MAX_BYTES + 1)
+        content = disk.read(generated, lock_path(project, name), MAX_BYTES + 1)
         if content is None:
             continue
         try:
             found, before = _parse(project, content)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            help = "restore it with `git checkout`, or delete it together with the project's folder in generated/"
-            place = whole_file(f"{GENERATED}/{project}/{name}")
+            folder = f"{GENERATED}/{_ADMIN}/" if project == ROOT else "the project's folder in generated/"
+            help = f"restore it with `git checkout`, or delete it together with {folder}"
+            place = whole_file(f"{GENERATED}/{lock_path(project, name)}")
             state.diagnostics.append(Diagnostic("MLS507", "the lock is not what mlspec writes", place, help=help))
             continue
         if name == LOCK:
@@ -108,9 +110,11 @@ def _parse(project: str, text: bytes) -> tuple[Lock, Digests]:
 
 
 def _is_own(project: str, path: str) -> bool:
-    """Say whether mlspec could have written a path for a project: nothing outside, nothing of another project."""
+    """Say whether mlspec could have written a path for a project: nothing outside, nothing of another or the root's."""
+    if project == ROOT:
+        return re.fullmatch(rf"{_ADMIN}(/{_PART})+", path) is not None
     own = re.escape(project)
-    return re.fullmatch(rf"{own}(/{_PART})+|argocd/{_PART}/{own}\.yaml", path) is not None
+    return re.fullmatch(rf"{own}(/{_PART})+|argocd/(?!{names.ADMIN}/){_PART}/{own}\.yaml", path) is not None
 
 
 def read_runs(generated: Path, state: State) -> dict[str, bytes]:

@@ -15,13 +15,23 @@ SERVICE: Final = "mlspec.dev/service"
 RUN: Final = "mlspec.dev/run"
 # No pod ever carries it: a rule with this peer matches nothing, and Argo CD sees when someone adds another.
 NOBODY: Final = {"mlspec.dev/none": "true"}
+GATE_OF: Final = "mlspec.dev/gate"
+"""Label of a gate's Job and pod: the service that it is for."""
+# What a run's file tells about it once the spec has moved on.
+INPUTS: Final = "mlspec.dev/inputs"
+OUTPUT: Final = "mlspec.dev/output"
+GATE: Final = "mlspec.dev/thresholds"
+QUEUE_NAME: Final = "kueue.x-k8s.io/queue-name"
 METRICS_OF: Final = "mlspec.dev/metrics-of"
 
+HOOK: Final = "argocd.argoproj.io/hook"
+HOOK_DELETION: Final = "argocd.argoproj.io/hook-delete-policy"
 SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
 SYNC_OPTIONS: Final = "argocd.argoproj.io/sync-options"
 COMPARE_OPTIONS: Final = "argocd.argoproj.io/compare-options"
 IGNORE_HEALTH: Final = "argocd.argoproj.io/ignore-healthcheck"
 GENERATE_PATHS: Final = "argocd.argoproj.io/manifest-generate-paths"
+TRACKING_ID: Final = "argocd.argoproj.io/tracking-id"
 PROJECT_FINALIZER: Final = "resources-finalizer.argocd.argoproj.io"
 # The same in its qualified form, about which the API server does not warn; an AppProject knows only the short one.
 APPLICATION_FINALIZER: Final = "resources-finalizer.argocd.argoproj.io/foreground"
@@ -63,15 +73,11 @@ def wave(number: int) -> dict[str, str]:
     return {SYNC_WAVE: str(number)} if number else {}
 
 
-def run_annotations(number: int) -> dict[str, str]:
+def run_annotations(number: int, *, keep: bool) -> dict[str, str]:
     """Return what keeps a run from being pruned, counted as drift, or colouring the application's health.
 
     Seen on Argo CD 3.5: a retained failed run keeps an Application Degraded unless its health is ignored;
-    waves wait for it all the same.
+    waves wait for it all the same. A run that is not to be kept is pruned, so its absence from Git must be drift.
     """
-    return {
-        **wave(number),
-        SYNC_OPTIONS: "Prune=false",
-        COMPARE_OPTIONS: "IgnoreExtraneous",
-        IGNORE_HEALTH: "true",
-    }
+    kept = {SYNC_OPTIONS: "Prune=false", COMPARE_OPTIONS: "IgnoreExtraneous"} if keep else {}
+    return {**wave(number), **kept, IGNORE_HEALTH: "true"}

@@ -1,14 +1,144 @@
-"""JSON6902 patches as the difference of two manifests, never by hand; each is guarded by `test` operations.
+"""JSON6902 patches as the difference of two manifests, and the `patch` of a step or service, applied (RFC 6902).
 
-A guard makes the build fail, instead of changing the wrong thing, when the base no longer is what it was.
+A computed patch is guarded by `test` operations: the build fails, instead of changing the wrong thing, when the base
+no longer is what it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
-from mlspec.k8s.resource import Body
+from mlspec.diagnostics import nearest
+from mlspec.k8s import guard
+from mlspec.k8s.guard import Objection
+from mlspec.k8s.resource import Body, Refusal
+
+MOST_OPERATIONS: Final = 100
+"""Operations of one patch: what needs more is a kind of its own."""
+MOST_VALUES: Final = 2000
+"""Values of all its operations together."""
+_DEEPEST: Final = 64
+_INDEX: Final = re.compile("0|[1-9][0-9]{0,5}")
+
+
+def apply(body: Body, operations: Sequence[Body]) -> tuple[Body, Refusal | None]:
+    """Return an object after a patch; or as it was, and why an operation cannot or must not be done.
+
+    Each operation is judged by itself, so what one takes away the next cannot put back.
+    """
+    found = copied(body)
+    for index, operation in enumerate(operations):
+        objection = _too_much(operations, index) or _missing(found, operation) or _done(found, operation)
+        objection = objection or guard.objection(body, found)
+        if objection is not None:
+            return body, Refusal(index, *objection)
+    return found, None
+
+
+def stages(body: Body, operations: Sequence[Body]) -> Iterator[Body]:
+    """Yield an object before a patch, which applies, and after each of its operations."""
+    found = copied(body)
+    yield body
+    for operation in operations:
+        _done(found, operation)
+        yield copied(found)
+
+
+def copied(value: Any) -> Any:
+    """Return a copy that shares nothing, not even with itself: kinds may use one list in two places."""
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    return [copied(item) for item in value] if isinstance(value, list) else value
+
+
+def _done(found: Body, operation: Body) -> Objection | None:
+    """Do an operation in place."""
+    import jsonpatch  # late: only where a patch is written
+
+    try:
+        jsonpatch.apply_patch(found, [copied(operation)], in_place=True)
+    except jsonpatch.JsonPatchTestFailed:
+        expected, there = _shown(operation["value"]), _shown(_at(found, operation["path"]))
+        message = f"`{_short(operation['path'])}` is {there}, not {expected}"
+        return Objection(message, "the object is another than the patch was written for: look at it, then at the patch")
+    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
+        return Objection(f"`{_short(operation['path'])}` cannot be patched: {_short(str(error))}", "")
+    return None
+
+
+def _too_much(operations: Sequence[Body], index: int) -> Objection | None:
+    if index == MOST_OPERATIONS:
+        return Objection(f"a patch has at most {MOST_OPERATIONS} operations, not {len(operations)}", "leave some out")
+    if operations[index]["path"].count("/") > _DEEPEST:
+        return Objection(f"no object is deeper than {_DEEPEST} levels", "shorten `path`")
+    if index == 0 and sum(_size(operation) for operation in operations) > MOST_VALUES:
+        return Objection(f"the operations of a patch have at most {MOST_VALUES} values together", "leave some out")
+    return None
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, dict | list):
+        return 1 + sum(_size(item) for item in (value.values() if isinstance(value, dict) else value))
+    return 1
+
+
+def _parts(path: str) -> list[str]:
+    return [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
+
+
+def _at(body: Body, path: str) -> Any:
+    node: Any = body
+    for part in _parts(path):
+        node = node[int(part)] if isinstance(node, list) else node[part]
+    return node
+
+
+def _missing(body: Body, operation: Body) -> Objection | None:
+    """Say how far the path of an operation goes, where it does not go to its end."""
+    node: Any = body
+    way, parts = "", _parts(operation["path"])
+    for position, part in enumerate(parts):
+        adds = operation["op"] == "add" and position == len(parts) - 1
+        if isinstance(node, dict):
+            if part not in node and not adds:
+                return _no_field(node, way, part)
+        elif isinstance(node, list):
+            if not (adds and part == "-") and not (_INDEX.fullmatch(part) and int(part) < len(node) + adds):
+                return _no_item(node, way, part)
+        else:
+            return Objection(f"`{_short(way)}` is {_shown(node)}, with nothing inside it", "shorten `path`")
+        if not adds:
+            node = node[int(part)] if isinstance(node, list) else node[part]
+        way += f"/{_escape(part)}"
+    return None
+
+
+def _no_field(node: Body, way: str, part: str) -> Objection:
+    where = f"`{_short(way)}`" if way else "the object"
+    there = ", ".join(f"`{key}`" for key in sorted(node)[:12]) + (", …" if len(node) > 12 else "")
+    match = nearest(part, node)
+    help = f"did you mean `{_short(match)}`?" if match else "add its parents first, in one value, or correct `path`"
+    return Objection(f"there is no `{_short(part)}` in {where}, only {there or 'nothing'}", help)
+
+
+def _no_item(node: list[Any], way: str, part: str) -> Objection:
+    names = [item.get("name", "") if isinstance(item, dict) else "" for item in node]
+    items = ", ".join(f"{index} (`{name}`)" if name else str(index) for index, name in list(enumerate(names))[:12])
+    message = f"there is no item `{_short(part)}` in `{_short(way)}`, only {items or 'none at all'}"
+    return Objection(message, "items are counted from 0; `-` at the end of an `add` appends one")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return f"a {'map' if isinstance(value, dict) else 'list'} of {len(value)}"
+    return f"`{_short(value if isinstance(value, str) else json.dumps(value))}`"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 100 else text[:99] + "…"
 
 
 def diff(old: Body, new: Body) -> list[Body]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from mlspec import names
 from mlspec.ir import Placement, PlannedMount, PlannedResources, PlannedVariable, PlannedWorkload, Port
+from mlspec.ir_runs import ShippedFile
 from mlspec.k8s.resource import Body, compact
 
 # An unprivileged user that no distribution assigns; high enough for every policy tool's UID rule.
 USER: Final = 65532
 SHARED_MEMORY_VOLUME: Final = "mlspec-shared-memory"
+FILES_VOLUME: Final = "mlspec-files"
 
 
 def resources(planned: PlannedResources) -> Body:
@@ -54,6 +57,15 @@ def volumes(mounts: tuple[PlannedMount, ...], planned: PlannedResources) -> list
     return found
 
 
+def file_mounts(files: tuple[ShippedFile, ...]) -> list[Body]:
+    """Return the mounts of shipped files, one a path: a subPath is never updated, and neither is an immutable map."""
+    return [
+        {"name": FILES_VOLUME, "mountPath": path, "subPath": file.key, "readOnly": True}
+        for file in files
+        for path in file.paths
+    ]
+
+
 def container_security() -> Body:
     """Return a container's security context: no privilege can be gained."""
     return {
@@ -94,10 +106,22 @@ def container(
                 compact({"name": port.name, "containerPort": port.number, "protocol": port.protocol}) for port in ports
             ],
             "resources": resources(workload.resources),
-            "volumeMounts": volume_mounts(workload.mounts, workload.resources),
+            "volumeMounts": volume_mounts(workload.mounts, workload.resources) + file_mounts(workload.run.files),
             "securityContext": container_security(),
         }
     )
+
+
+def pod_security() -> Body:
+    """Return a pod's security context: an unprivileged numeric user."""
+    return {
+        "fsGroup": USER,
+        "fsGroupChangePolicy": "OnRootMismatch",
+        "runAsGroup": USER,
+        "runAsNonRoot": True,
+        "runAsUser": USER,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
 
 
 def template(workload: PlannedWorkload, main: Body, restart_policy: str | None) -> Body:
@@ -107,16 +131,11 @@ def template(workload: PlannedWorkload, main: Body, restart_policy: str | None) 
         "serviceAccountName": workload.name,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
-        "securityContext": {
-            "fsGroup": USER,
-            "fsGroupChangePolicy": "OnRootMismatch",
-            "runAsGroup": USER,
-            "runAsNonRoot": True,
-            "runAsUser": USER,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
+        "securityContext": pod_security(),
         **placement_fields(workload.placement),
         "containers": [main],
         "volumes": volumes(workload.mounts, workload.resources),
     }
+    if workload.run.files:
+        spec["volumes"].append({"name": FILES_VOLUME, "configMap": {"name": names.files(workload.object_name)}})
     return {"metadata": {"labels": dict(sorted(workload.labels.items()))}, "spec": compact(spec)}

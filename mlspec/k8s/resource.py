@@ -22,6 +22,25 @@ class Key(NamedTuple):
         return f"{self.kind} {self.name}"
 
 
+class Refusal(NamedTuple):
+    """Why a `patch` is not applied: the operation that is at fault, counted from 0, and what to write instead."""
+
+    operation: int
+    message: str
+    help: str
+
+
+@dataclass(frozen=True, slots=True)
+class Patched:
+    """What a `patch` had to do with an object."""
+
+    before: Body
+    """The object without the patch."""
+    operations: tuple[Body, ...]
+    refusal: Refusal | None = None
+    """Where it says something, no operation was applied."""
+
+
 @dataclass(frozen=True, slots=True)
 class Resource:
     """One object; `origin` is the path of the spec field that caused it."""
@@ -29,7 +48,14 @@ class Resource:
     body: Body
     place: Place
     origin: tuple[str, ...] = ()
-    is_run: bool = False
+    run: str | None = None
+    """The run in whose file it stands, which is written once."""
+    patched: Patched | None = None
+
+    @property
+    def is_run(self) -> bool:
+        """Say whether it stands in the file of a run."""
+        return self.run is not None
 
     @property
     def key(self) -> Key:

@@ -6,9 +6,10 @@ from typing import Final, Literal
 
 from mlspec import kind_base
 from mlspec.ir import Facts, Gvk, Place, PlannedWorkload, Target
-from mlspec.k8s import meta, pod
+from mlspec.k8s import pod
 from mlspec.k8s.resource import Body, compact
-from mlspec.kind_base import StepSpec, spec_of
+from mlspec.kind_base import spec_of
+from mlspec.kind_specs import StepSpec
 from mlspec.model.base import field
 from mlspec.names import Derived
 
@@ -51,9 +52,7 @@ def emit(workload: PlannedWorkload, target: Target) -> Body:
     return {
         "apiVersion": GVK.api_version,
         "kind": GVK.kind,
-        "metadata": meta.metadata(
-            workload.object_name, target.namespace, workload.labels, meta.run_annotations(workload.wave)
-        ),
+        "metadata": kind_base.run_metadata(workload, target),
         "spec": compact(
             {
                 "backoffLimit": spec.retries,

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Final, Literal
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal
 
-from pydantic import BeforeValidator, WithJsonSchema, model_validator
+from pydantic import model_validator
 from pydantic_core import PydanticCustomError
 
 from mlspec import kind_base
-from mlspec.ir import Facts, Flow, Gvk, Peer, Place, PlannedVariable, PlannedWorkload, Port, Reference, Target
+from mlspec.ir import Facts, Flow, Gvk, PartPath, Peer, Place, PlannedVariable, PlannedWorkload, Port, Reference, Target
 from mlspec.k8s import meta, pod
 from mlspec.k8s.resource import Body, compact
-from mlspec.kind_base import Finding, ServiceSpec, spec_of
+from mlspec.kind_base import Finding, spec_of
+from mlspec.kind_specs import ServiceSpec
 from mlspec.model.base import field, refused, refused_inside
 from mlspec.model.blocks import Arguments, Command
 from mlspec.model.operators import KSERVE, KServe
-from mlspec.model.scalars import ImageReference, PortNumber, integer
-from mlspec.model.scaling import Replicas, ReplicasField
+from mlspec.model.scalars import ImageReference, PortNumber
+from mlspec.model.scaling import CanaryPercent, Replicas, ReplicasField
 from mlspec.model.served import Model
+from mlspec.model.sources import ModelSource
 from mlspec.model.uris import location
 from mlspec.names import Derived
 
@@ -36,9 +38,6 @@ _QUEUE_PROXY_METRICS: Final = Port(9091)
 # What else KServe adds by the scheme of the model: a claim is mounted as it is (tests/cluster/observed/kserve-0.16.0).
 _ADDED: Final = {"pvc": "", "oci": "KServe's modelcar"}
 
-Percent = Annotated[
-    int, BeforeValidator(integer(1, 99)), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 99})
-]
 Unfit = tuple[tuple[str, ...], PydanticCustomError]
 
 
@@ -81,7 +80,7 @@ class KServeSpec(ServiceSpec):
         "`predictor.minReplicas` and `maxReplicas`, and the autoscaler's class",
         {"min": 1, "max": 5, "target": {"cpu": 70}},
     )
-    canary: Percent | None = field(
+    canary: CanaryPercent | None = field(
         None,
         "Percent of requests for the newest revision (Knative mode); the rest goes to the one before.",
         "`predictor.canaryTrafficPercent`",
@@ -96,6 +95,18 @@ class KServeSpec(ServiceSpec):
             raise refused_inside(errors)
         return self
 
+    def images(self) -> Mapping[PartPath, str]:
+        """Return the image of a server of one's own."""
+        return {("image",): self.image} if self.image is not None else {}
+
+    def models(self) -> Mapping[PartPath, ModelSource]:
+        """Return the one model."""
+        return {(): self.model} if self.model is not None else {}
+
+    def with_models(self, models: Mapping[PartPath, ModelSource]) -> KServeSpec:
+        """Return the service with another model."""
+        return self.model_copy(update={"model": models[()]}) if models else self
+
 
 def _image_errors(spec: KServeSpec) -> list[Unfit]:
     wrong = refused("this is for models that KServe serves; `image` is a server of its own", "remove it, or `image`")
@@ -103,8 +114,8 @@ def _image_errors(spec: KServeSpec) -> list[Unfit]:
     found: list[Unfit] = [
         (("model", name, "[key]"), wrong) for name in fields if spec.model and getattr(spec.model, name)
     ]
-    if spec.model and spec.model.uri and _STORAGE_VARIABLE in spec.env:
-        error = refused(f"KServe reads `model.uri` from {_STORAGE_VARIABLE}", "remove the variable, or `model`")
+    if spec.model and _STORAGE_VARIABLE in spec.env:
+        error = refused(f"KServe reads the model's URI from {_STORAGE_VARIABLE}", "remove the variable, or `model`")
         found.append((("env", _STORAGE_VARIABLE, "[key]"), error))
     return found
 
@@ -116,10 +127,9 @@ def _model_errors(spec: KServeSpec) -> list[Unfit]:
     if spec.model is None:
         error = refused("missing key `model`", "add `model: {format: onnx, uri: s3://…}`", "MLS103")
         return [*found, (("kind", "[key]"), error)]
-    for name in ("format", "uri"):
-        if getattr(spec.model, name) is None:
-            error = refused(f"missing key `{name}`", f"add `{name}:` under `model`", "MLS103")
-            found.append((("model", "[key]"), error))
+    missing = {} if spec.model.uri or spec.model.step else {"uri": "add `uri:` or `from:` under `model`"}
+    missing |= {} if spec.model.format else {"format": "add `format:` under `model`"}
+    found += [(("model", "[key]"), refused(f"missing key `{key}`", help, "MLS103")) for key, help in missing.items()]
     return found
 
 
@@ -141,19 +151,6 @@ def _knative(target: Target) -> bool:
     return installed is not None and installed.mode == "Knative"
 
 
-def deployment_mode(installed: KServe) -> str:
-    """Return the mode as this KServe spells it: renamed in 0.16, and from then on the old name is a trap.
-
-    An InferenceService with `RawDeployment` is accepted by 0.16 and can then be neither updated nor deleted.
-    """
-    old = _release(installed) < (0, 16)
-    return {"Standard": "RawDeployment", "Knative": "Serverless"}[installed.mode] if old else installed.mode
-
-
-def _release(installed: KServe) -> tuple[int, ...]:
-    return tuple(map(int, installed.version.split(".")[:2]))
-
-
 def _metrics(spec: KServeSpec, installed: KServe | None) -> Port:
     """Return where metrics are: of the runtime that is named, else of the one that KServe picks (its config/runtimes).
 
@@ -165,7 +162,7 @@ def _metrics(spec: KServeSpec, installed: KServe | None) -> Port:
         return Port(spec.port) if spec.port else _HTTP
     if spec.model.runtime is not None:
         return _RUNTIME_METRICS.get(spec.model.runtime, _HTTP)
-    openvino = installed is not None and _release(installed) >= (0, 17)
+    openvino = installed is not None and installed.release >= (0, 17)
     if spec.model.format in ("tensorrt", "triton") or (spec.model.format == "onnx" and not openvino):
         return _TRITON_METRICS
     return _TORCHSERVE_METRICS if spec.model.format == "pytorch" else _HTTP
@@ -240,7 +237,7 @@ def _annotations(spec: KServeSpec, target: Target) -> dict[str, str]:
     scales = spec.replicas.most > spec.replicas.min
     if installed is None:
         return {}
-    mode = {"serving.kserve.io/deploymentMode": deployment_mode(installed)}
+    mode = {"serving.kserve.io/deploymentMode": installed.spelled_mode}
     if installed.mode == "Knative":
         # KServe's webhook refuses `kpa` as its own autoscalerClass (inference_service_validation.go, 0.15 to 0.20).
         return {"autoscaling.knative.dev/class": "kpa.autoscaling.knative.dev", **mode}

@@ -7,9 +7,10 @@ from typing import Final, Literal
 
 from mlspec import kind_base
 from mlspec.ir import Facts, Gvk, Place, PlannedWorkload, Port, Target
-from mlspec.k8s import meta, pod, training
+from mlspec.k8s import pod, training
 from mlspec.k8s.resource import Body
-from mlspec.kind_base import Finding, StepSpec, spec_of
+from mlspec.kind_base import Finding, spec_of
+from mlspec.kind_specs import StepSpec
 from mlspec.model.base import field
 from mlspec.model.operators import TRAINING
 from mlspec.model.scalars import Positive
@@ -102,9 +103,7 @@ def emit(workload: PlannedWorkload, target: Target) -> Body:
     return {
         "apiVersion": GVK.api_version,
         "kind": GVK.kind,
-        "metadata": meta.metadata(
-            workload.object_name, target.namespace, workload.labels, meta.run_annotations(workload.wave)
-        ),
+        "metadata": kind_base.run_metadata(workload, target),
         "spec": {
             "nprocPerNode": str(processes(spec)),
             "runPolicy": training.run_policy(

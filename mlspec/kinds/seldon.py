@@ -5,21 +5,24 @@ Facts about the operator were read in its source, v1.16.0, in the files named.""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from pydantic import BeforeValidator, WithJsonSchema, model_validator
+from pydantic import model_validator
 from pydantic_core import PydanticCustomError
 
 from mlspec import kind_base, names
 from mlspec.ir import Facts, Gvk, PartPath, Place, PlannedWorkload, Port, Reference, Target
 from mlspec.k8s import meta, pod
 from mlspec.k8s.resource import Body, compact
-from mlspec.kind_base import Finding, PodFields, ServiceSpec, spec_of
+from mlspec.kind_base import Finding, spec_of
+from mlspec.kind_specs import PodFields, ServiceSpec
 from mlspec.model import servers
 from mlspec.model.base import field, refused, refused_inside
 from mlspec.model.operators import SELDON
-from mlspec.model.scalars import Boolean, Name, Positive, integer
+from mlspec.model.scalars import Boolean, Name, Positive
+from mlspec.model.scaling import Traffic
 from mlspec.model.servers import EXAMPLE, Model
+from mlspec.model.sources import ModelSource
 from mlspec.model.uris import location
 from mlspec.names import Derived
 
@@ -40,10 +43,6 @@ _CHILDREN: Final = (
     *(("getambassador.io", kind) for kind in ("Mapping", "TLSContext")),
     *(("networking.istio.io", kind) for kind in ("DestinationRule", "VirtualService")),
 )
-
-Traffic = Annotated[
-    int, BeforeValidator(integer(0, 100)), WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 100})
-]
 
 
 class Predictor(PodFields):
@@ -109,6 +108,17 @@ class SeldonSpec(ServiceSpec):
     def parts(self) -> Mapping[PartPath, PodFields]:
         """Return the predictors; in the short form the service is its only part."""
         return {("predictors", name): predictor for name, predictor in self.predictors.items()} or {(): self}
+
+    def models(self) -> Mapping[PartPath, ModelSource]:
+        """Return the model of each predictor."""
+        return {item.path: item.predictor.model for item in self.planned()}
+
+    def with_models(self, models: Mapping[PartPath, ModelSource]) -> SeldonSpec:
+        """Return the service with other models."""
+        if self.model is not None:
+            return self.model_copy(update={"model": models[()]})
+        pairs = [(name, old, models["predictors", name]) for name, old in self.predictors.items()]
+        return self.model_copy(update={"predictors": {n: old.model_copy(update={"model": m}) for n, old, m in pairs}})
 
     def planned(self) -> list[Planned]:
         """Return the predictors in the order written, the short form's as `default`."""
@@ -192,19 +202,10 @@ def check(workload: PlannedWorkload, target: Target) -> Iterable[Finding]:  # th
 
 
 def _server(spec: SeldonSpec, item: Planned) -> Iterator[Finding]:
-    model, where = item.predictor.model, (*item.path, "model")
-    meant, spoken = servers.misspelling(model.implementation), servers.PROTOCOLS.get(model.implementation)
-    if meant is not None:
-        message = f"`{model.implementation}` is none of Seldon's own servers"
-        yield Finding("MLS232", message, (*where, "implementation"), f"did you mean `{meant}`?")
-    if spoken is not None and spec.protocol not in spoken:
-        message = f"{model.implementation} does not speak the protocol `{spec.protocol}`"
-        help = "write " + " or ".join(f"`protocol: {protocol}`" for protocol in spoken) + " in the service"
-        yield Finding("MLS235", message, (*where, "implementation"), help, ("protocol",))
-    scheme = location(model.uri).scheme if model.uri is not None else ""
-    if scheme in servers.NOT_LOADED:
-        message = f"Seldon's storage initializer cannot load from {scheme}://"
-        yield Finding("MLS235", message, (*where, "uri"), servers.NOT_LOADED[scheme])
+    where = (*item.path, "model")
+    for problem in servers.problems(item.predictor.model, spec.protocol):
+        other = ("protocol",) if problem.with_protocol else ()
+        yield Finding(problem.code, problem.message, (*where, problem.field), problem.help, other)
 
 
 def _traffic(answering: list[Planned]) -> Iterator[Finding]:
@@ -246,8 +247,7 @@ def emit(workload: PlannedWorkload, target: Target) -> Body:
 def _predictor(workload: PlannedWorkload, spec: SeldonSpec, item: Planned) -> Body:
     pods, predictor = workload.part(item.path), item.predictor
     # The Deployment is named after its containers, or after this: two would only make it longer.
-    name = {"name": _UNIT} if _proxied(spec, predictor.model) else {}
-    metadata = {**name, "labels": _labels(workload)}
+    metadata = {**({"name": _UNIT} if _proxied(spec, predictor.model) else {}), "labels": _labels(workload)}
     component = {
         "serviceAccountName": workload.name,
         "automountServiceAccountToken": False,

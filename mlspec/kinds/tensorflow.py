@@ -10,11 +10,13 @@ from pydantic import ConfigDict, model_validator
 
 from mlspec import kind_base
 from mlspec.ir import Facts, Gvk, PartPath, Place, PlannedWorkload, Port, Target
-from mlspec.k8s import meta, pod, training
+from mlspec.k8s import pod, training
 from mlspec.k8s.resource import Body
-from mlspec.kind_base import PodFields, Script, StepSpec, spec_of
+from mlspec.kind_base import spec_of
+from mlspec.kind_specs import PodFields, Program, StepSpec, one_program
 from mlspec.model.base import SpecModel, field, refused, refused_inside
 from mlspec.model.blocks import Arguments, Command
+from mlspec.model.handover import Script
 from mlspec.model.operators import TRAINING
 from mlspec.model.scalars import ImageReference, Positive
 from mlspec.names import Derived
@@ -43,7 +45,7 @@ class Role(PodFields):
     )
     script: Script | None = field(
         None,
-        "Absolute path of a Python program in the image, instead of the step's. Default: the step's.",
+        "A Python program, of the repository or in the image, instead of the step's. Default: the step's.",
         "the container's `command`, behind `python`",
         "/opt/evaluate.py",
     )
@@ -56,7 +58,7 @@ class Role(PodFields):
 
     @model_validator(mode="after")
     def _one_program(self) -> Role:
-        kind_base.one_program(self.command, self.script)
+        one_program(self.command, self.script)
         return self
 
 
@@ -132,6 +134,19 @@ class TensorFlowSpec(StepSpec):
         """Return the roles."""
         return {("roles", name): role for name, role in self.roles.by_name().items()}
 
+    def images(self) -> Mapping[PartPath, str]:
+        """Return the image of the step, and those of roles that have their own."""
+        found = dict(super().images())
+        for name, role in self.roles.by_name().items():
+            found |= {("roles", name, "image"): role.image} if role.image is not None else {}
+        return found
+
+    def programs(self) -> Mapping[PartPath, Program]:
+        """Return what the pods of each role start."""
+        own = Program(self.command, self.script)
+        written = {name: Program(role.command, role.script) for name, role in self.roles.by_name().items()}
+        return {("roles", name): program if program.known else own for name, program in written.items()}
+
     @property
     def pods(self) -> int:
         """The pods of all roles."""
@@ -171,9 +186,7 @@ def emit(workload: PlannedWorkload, target: Target) -> Body:
     return {
         "apiVersion": GVK.api_version,
         "kind": GVK.kind,
-        "metadata": meta.metadata(
-            workload.object_name, target.namespace, workload.labels, meta.run_annotations(workload.wave)
-        ),
+        "metadata": kind_base.run_metadata(workload, target),
         "spec": {
             "runPolicy": training.run_policy(
                 spec.clean_pod_policy, spec.retries, spec.pods, kind_base.deadline_seconds(spec)

@@ -65,6 +65,20 @@ class KServe(SpecModel):
         "Standard",
     )
 
+    @property
+    def release(self) -> tuple[int, ...]:
+        """Major and minor."""
+        return tuple(map(int, self.version.split(".")[:2]))
+
+    @property
+    def spelled_mode(self) -> str:
+        """The mode as this KServe spells it: renamed in 0.16, and from then on the old name is a trap.
+
+        An InferenceService with `RawDeployment` is accepted by 0.16 and can then be neither updated nor deleted.
+        """
+        old = {"Standard": "RawDeployment", "Knative": "Serverless"}
+        return old[self.mode] if self.release < (0, 16) else self.mode
+
 
 class Seldon(SpecModel):
     """Seldon Core 1.x as installed in the cluster."""

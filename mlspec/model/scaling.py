@@ -9,6 +9,12 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 from mlspec.model.base import SpecModel, field, refused, refused_inside
 from mlspec.model.scalars import Natural, Positive, integer
 
+CanaryPercent = Annotated[
+    int, BeforeValidator(integer(1, 99)), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 99})
+]
+Traffic = Annotated[
+    int, BeforeValidator(integer(0, 100)), WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 100})
+]
 _ONE: Final = "a target has exactly one of cpu, memory, concurrency, rps"
 
 

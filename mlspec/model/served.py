@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from mlspec.model.base import SpecModel, field
+from mlspec.model.base import field, refused_inside
 from mlspec.model.scalars import Name, Text, matching
-from mlspec.model.uris import ModelUri
+from mlspec.model.sources import ModelSource
 
 ModelFormat = Annotated[
     str,
@@ -17,15 +17,9 @@ ModelFormat = Annotated[
 ]
 
 
-class Model(SpecModel):
+class Model(ModelSource):
     """The model that is served."""
 
-    uri: ModelUri | None = field(
-        None,
-        "Where the model lies: s3://, gs://, hf://, pvc://, oci:// or https://. Required with `format`.",
-        "`storageUri`, or `STORAGE_URI` of a container of one's own; a NetworkPolicy opens the scheme's destination",
-        "s3://models/classifier",
-    )
     format: ModelFormat | None = field(
         None,
         "KServe's model format: onnx, sklearn, huggingface, tensorflow, …",
@@ -45,3 +39,10 @@ class Model(SpecModel):
         "`predictor.model.protocolVersion`, always written",
         "v2",
     )
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Model:
+        errors = self.source_errors()
+        if errors:
+            raise refused_inside(errors)
+        return self

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from mlspec.model.base import SpecModel, field, refused, refused_inside
+from mlspec.model.base import field, refused, refused_inside
 from mlspec.model.scalars import Text, matching, text
-from mlspec.model.uris import ModelUri
+from mlspec.model.sources import ModelSource
+from mlspec.model.uris import location
 
 TENSORFLOW: Final = "TENSORFLOW_SERVER"
 HUGGINGFACE: Final = "HUGGINGFACE_SERVER"
@@ -57,7 +59,7 @@ Server = Annotated[str, BeforeValidator(_server), WithJsonSchema({"type": "strin
 EXAMPLE: Final[dict[str, Any]] = {"implementation": "SKLEARN_SERVER", "uri": "gs://models/iris"}
 
 
-class Model(SpecModel):
+class Model(ModelSource):
     """The model that is served, and its server."""
 
     implementation: Server = field(
@@ -66,18 +68,41 @@ class Model(SpecModel):
         "`graph.implementation`",
         "SKLEARN_SERVER",
     )
-    uri: ModelUri | None = field(
-        None,
-        "Where the model lies: s3://, gs://, pvc:// or https://. Required, but for HUGGINGFACE_SERVER.",
-        "`graph.modelUri`; `graph.envSecretRefName` where the scheme's destination has a `secret`",
-        "gs://models/iris",
-    )
     parameters: dict[Text, Text] = field(
         {}, "Parameters of the server.", "`graph.parameters`, of type STRING", {"method": "predict_proba"}
     )
 
     @model_validator(mode="after")
     def _lies_somewhere(self) -> Model:
-        if self.uri is None and self.implementation != HUGGINGFACE:
-            raise refused_inside([(("[key]",), refused("missing key `uri`", "add `uri: gs://…`", "MLS103"))])
+        errors = self.source_errors()
+        if self.uri is None and self.step is None and self.implementation != HUGGINGFACE:
+            errors.append((("[key]",), refused("missing key `uri`", "add `uri: gs://…`, or `from: <step>`", "MLS103")))
+        if errors:
+            raise refused_inside(errors)
         return self
+
+
+class Problem(NamedTuple):
+    """What a server cannot do, at a field of its model; `with_protocol`: it does not go with the service's protocol."""
+
+    code: str
+    message: str
+    field: str
+    help: str
+    with_protocol: bool = False
+
+
+def problems(model: Model, protocol: str) -> Iterator[Problem]:
+    """Yield what is wrong with a server, its protocol, and the place of its model."""
+    meant, spoken = misspelling(model.implementation), PROTOCOLS.get(model.implementation)
+    if meant is not None:
+        message = f"`{model.implementation}` is none of Seldon's own servers"
+        yield Problem("MLS232", message, "implementation", f"did you mean `{meant}`?")
+    if spoken is not None and protocol not in spoken:
+        message = f"{model.implementation} does not speak the protocol `{protocol}`"
+        help = "write " + " or ".join(f"`protocol: {name}`" for name in spoken) + " in the service"
+        yield Problem("MLS235", message, "implementation", help, with_protocol=True)
+    scheme = location(model.uri).scheme if model.uri is not None else ""
+    if scheme in NOT_LOADED:
+        message = f"Seldon's storage initializer cannot load from {scheme}://"
+        yield Problem("MLS235", message, "uri", NOT_LOADED[scheme])

@@ -5,8 +5,10 @@ The plan is built even where something is missing, so that one run reports every
 
 from __future__ import annotations
 
-import re
+import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final
 
 from mlspec import codes, names
 from mlspec.all_kinds import KINDS
@@ -15,34 +17,38 @@ from mlspec.ir import (
     Flow,
     PartPath,
     Plan,
-    PlannedMount,
     PlannedPart,
     PlannedResources,
-    PlannedVariable,
     PlannedVolume,
     PlannedWorkload,
     Stated,
     Target,
 )
+from mlspec.ir_runs import PlannedRun
 from mlspec.k8s import meta
-from mlspec.kind_base import Kind, PodFields, StepSpec, WorkloadSpec
-from mlspec.model.blocks import SecretKey
-from mlspec.plan import defaults, graph, identity, rules
+from mlspec.kind_base import Kind
+from mlspec.kind_specs import PodFields, ServiceSpec, StepSpec, WorkloadSpec
+from mlspec.plan import containers, defaults, graph, identity, queues, rules, runs, served
+from mlspec.plan.history import History
 from mlspec.plan.scope import Path, Scope
 from mlspec.plan.target import build_target
 from mlspec.spec.environment import EnvironmentFields
-from mlspec.spec.project import Project
 from mlspec.spec.repair import about_project_alone
 from mlspec.spec.workspace import LoadedEnvironment, Variant
 
+_NO_HISTORY: Final = History()
 
-def build_plan(variant: Variant, environment: LoadedEnvironment, base: Variant) -> tuple[Plan, list[Diagnostic]]:
+
+def build_plan(
+    variant: Variant, environment: LoadedEnvironment, base: Variant, history: History = _NO_HISTORY
+) -> tuple[Plan, list[Diagnostic]]:
     """Return the plan of a project in an environment, and everything that is wrong with it.
 
-    `base` is the project without overrides, for what an override took away.
+    `base` is the project without overrides, for what an override took away; `history` are the runs that were written
+    before, which pins may name.
     """
     scope = Scope(variant.tree, environment.tree, environment.name, base.tree)
-    plan = _Planner(variant.model, environment.model, scope).plan()
+    plan = _Planner(variant, environment.model, scope, history).plan()
     rules.check(plan, variant.model, environment.model, scope)
     found = scope.diagnostics
     if variant.repaired is not None:
@@ -54,32 +60,30 @@ def build_plan(variant: Variant, environment: LoadedEnvironment, base: Variant) 
 
 def build_base_plan(variant: Variant, common: EnvironmentFields) -> Plan:
     """Return the plan under common.yaml and built-in defaults; what only environments know stays open."""
-    return _Planner(variant.model, common, Scope(variant.tree, None, None, None)).plan()
-
-
-_REFERENCE = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
+    return _Planner(variant, common, Scope(variant.tree, None, None, None), _NO_HISTORY).plan()
 
 
 class _Planner:
     """The passes over one project in one environment."""
 
-    def __init__(self, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
-        self.project = project
+    def __init__(self, variant: Variant, environment: EnvironmentFields, scope: Scope, history: History) -> None:
+        self.project = variant.model
+        self.contents = variant.contents
         self.environment = environment
         self.scope = scope
-        self.target: Target = build_target(project, scope.environment_name, environment)
+        self.history = history
+        self.target: Target = build_target(self.project, scope.environment_name, environment)
 
     def plan(self) -> Plan:
         """Return the plan."""
         volumes = self._volumes()
-        workloads = [
-            *self._steps(),
-            *(self._service(name, spec) for name, spec in sorted(self.project.services.items())),
-        ]
+        steps = self._steps()
+        made = [self._service(name, spec, steps) for name, spec in sorted(self.project.services.items())]
+        workloads = [*(steps[name] for name in sorted(steps)), *(stated for stated in made if stated is not None)]
         return Plan(
             project=self.project.name,
             owner=self.project.owner,
-            target=self.target,
+            target=queues.with_queues(self.target, steps.values()),
             volumes=volumes,
             secrets=tuple(sorted(self.project.secrets)),
             claims=tuple(sorted(volume.claim for volume in self.project.volumes.values() if volume.claim)),
@@ -99,26 +103,19 @@ class _Planner:
             found.append(PlannedVolume(name, volume.size, volume.access, chosen, waits))
         return tuple(found)
 
-    def _steps(self) -> list[Stated]:
+    def _steps(self) -> dict[str, Stated]:
         needs = {name: spec.needs for name, spec in self.project.steps.items()}
         for circle in graph.circles(needs):
             shown = circle if len(circle) <= 12 else [*circle[:8], f"… {len(circle) - 10} more …", *circle[-2:]]
             message = f"`needs` goes in a circle: {' → '.join(shown)}"
             self.scope.report("MLS209", message, ("steps", circle[0], "needs"), "remove one of them")
-        depths = graph.depths(needs)
-        digests: dict[str, str] = {}
-        found = {}
-        for name in [*depths, *sorted(set(needs) - set(depths))]:
-            spec = self.project.steps[name]
-            upstream = {need: digests.get(need, "") for need in spec.needs}
-            volumes = ((name, self.project.volumes.get(name)) for name in spec.mounts)
-            claims = {volume_name: volume.claim for volume_name, volume in volumes if volume and volume.claim}
-            environment = self.scope.environment_name or ""
-            digests[name] = identity.digest(environment, KINDS[_tag(spec)], spec, upstream, claims)
-            found[name] = self._step(name, spec, digests[name], depths.get(name, 0))
-        return [found[name] for name in sorted(found)]
+        ordered = graph.order(needs)
+        found: dict[str, Stated] = {}
+        for name in [*ordered, *sorted(set(needs) - set(ordered))]:
+            found[name] = self._step(name, self.project.steps[name], found)
+        return found
 
-    def _step(self, name: str, spec: StepSpec, digest: str, depth: int) -> Stated:
+    def _step(self, name: str, spec: StepSpec, before: Mapping[str, Stated]) -> Stated:
         for index, need in enumerate(spec.needs):
             if need not in self.project.steps and not self.scope.written("steps", need):
                 path = ("steps", name, "needs", index)
@@ -128,10 +125,48 @@ class _Planner:
                     path,
                     self._step_help(name, need),
                 )
-        mounts = self._mounts(name, spec)
+        run = self._run(name, spec, before)
+        digest = identity.digest(run.inputs)
         planned = self._workload("steps", name, spec, names.run(name, digest))
-        planned = replace(planned, digest=digest, wave=10 * depth, mounts=mounts, needs=spec.needs)
+        planned = replace(planned, digest=digest, mounts=containers.mounts(name, spec, self.project, self.scope))
+        planned = self._handed_over(replace(planned, run=run, needs=spec.needs), spec, before)
         return self._stated(planned)
+
+    def _run(self, name: str, spec: StepSpec, before: Mapping[str, Stated]) -> PlannedRun:
+        """Return what a run computes, and what it ships."""
+        volumes = ((name, self.project.volumes.get(name)) for name in spec.mounts)
+        claims = {volume_name: volume.claim for volume_name, volume in volumes if volume and volume.claim}
+        files = runs.shipped(spec, self.contents)
+        runs.check_size(name, files, spec, self.scope)
+        inputs = identity.inputs(
+            self.scope.environment_name or "",
+            KINDS[_tag(spec)],
+            spec,
+            {need: before[need].workload.digest if need in before else "" for need in spec.needs},
+            claims,
+            {file.source: hashlib.sha256(file.content).hexdigest() for file in files},
+        )
+        keep = (self.project.runs.on_supersede or self.environment.runs.on_supersede) == "keep"
+        queue = queues.of_step(name, spec, self.environment, self.scope)
+        return PlannedRun(inputs, gate=runs.thresholds(spec), files=files, queue=queue, keep=keep)
+
+    def _handed_over(self, workload: PlannedWorkload, spec: StepSpec, before: Mapping[str, Stated]) -> PlannedWorkload:
+        """Add where the run's directory lies, what it waits for, and what tells it so."""
+        name = workload.name
+        mount = runs.output(name, spec, workload.mounts, self.scope)
+        needed = runs.upstream(spec, workload.mounts, before, self.project.name)
+        waits = any(item.awaited for item in needed)
+        wrapped = runs.is_wrapped(name, spec, has_directory=mount is not None, waits=waits, scope=self.scope)
+        directory = runs.directory(mount, self.project.name, workload.object_name) if mount is not None else None
+        claim = mount.claim if mount is not None else None
+        run = replace(workload.run, upstream=needed, claim=claim, directory=directory, wrapped=wrapped)
+        variables = runs.variables(workload.object_name, run)
+        # What follows from a need or a volume that does not exist is no news.
+        if set(spec.needs) <= before.keys() and len(workload.mounts) == len(spec.mounts):
+            runs.check_gate(name, run, self.scope)
+            containers.check_own_variables(name, spec, {variable.name for variable in variables}, self.scope)
+        wave = runs.wave(name, spec, run, before, self.scope)
+        return replace(workload.with_env_first(*variables), run=run, wave=wave)
 
     def _step_help(self, name: str, need: str) -> str:
         if need in self.project.services:
@@ -140,8 +175,13 @@ class _Planner:
             return "override `needs` there too"
         return suggestion(need, set(self.project.steps) - {name}, "steps")
 
-    def _service(self, name: str, spec: WorkloadSpec) -> Stated:
-        return self._stated(self._workload("services", name, spec, name))
+    def _service(self, name: str, spec: ServiceSpec, steps: Mapping[str, Stated]) -> Stated | None:
+        if served.left_out(name, spec, self.target, self.scope):
+            return None
+        known = served.Steps(self.project.name, steps, self.project.steps, self.history)
+        helper, placement = self.environment.images.helper, defaults.placement(None, self.environment)
+        resolved, gate = served.resolve(name, spec, known, self.target, self.scope, helper, placement)
+        return self._stated(replace(self._workload("services", name, resolved, name), gate=gate))
 
     def _workload(self, section: str, name: str, spec: WorkloadSpec, object_name: str) -> PlannedWorkload:
         place = (section, name)
@@ -172,8 +212,8 @@ class _Planner:
         cpu = asked.cpu or self.environment.defaults.cpu
         return PlannedPart(
             PlannedResources(cpu, memory, shared, tuple(sorted(devices))),
-            defaults.placement(gpu, self.environment),
-            self._variables(place, spec, path, own),
+            queues.placement(spec, gpu, self.environment),
+            containers.variables(place, spec, path, own, self.project, self.scope),
         )
 
     def _stated(self, workload: PlannedWorkload) -> Stated:
@@ -210,62 +250,6 @@ class _Planner:
                 where = self.scope.later(where, (*path, *finding.other))
             severity = codes.severity(finding.code)
             self.scope.report(finding.code, finding.message, where, finding.help, severity=severity)
-
-    def _mounts(self, name: str, spec: StepSpec) -> tuple[PlannedMount, ...]:
-        found = []
-        for volume_name, mount in sorted(spec.mounts.items()):
-            volume = self.project.volumes.get(volume_name)
-            if volume is None and self.scope.written("volumes", volume_name):
-                continue
-            if volume is None:
-                help = suggestion(volume_name, self.project.volumes, "volumes") or f"add `{volume_name}` to `volumes`"
-                path = ("steps", name, "mounts", volume_name)
-                self.scope.report("MLS202", f"there is no volume `{volume_name}`", path, help, at_key=True)
-                continue
-            found.append(PlannedMount(volume_name, volume.claim or volume_name, mount.path, mount.read_only))
-        return tuple(found)
-
-    def _variables(
-        self, place: Path, spec: WorkloadSpec, path: PartPath, own: PodFields
-    ) -> tuple[PlannedVariable, ...]:
-        found = []
-        for variable, value in (spec.env | own.env).items():
-            if isinstance(value, SecretKey):
-                where = (*place, *path) if variable in own.env else place
-                self._check_secret(value, (*where, "env", variable))
-                found.append(PlannedVariable(variable, None, value.secret, value.key))
-            else:
-                found.append(PlannedVariable(variable, value.value))
-        return _in_order(found)
-
-    def _check_secret(self, reference: SecretKey, path: Path) -> None:
-        secret = self.project.secrets.get(reference.secret)
-        if secret is None and self.scope.written("secrets", reference.secret):
-            return
-        if secret is None:
-            help = (
-                suggestion(reference.secret, self.project.secrets, "secrets")
-                or f"add `{reference.secret}` to `secrets`"
-            )
-            self.scope.report("MLS203", f"there is no secret `{reference.secret}`", (*path, "secret"), help)
-        elif reference.key not in secret.keys:
-            help = suggestion(reference.key, secret.keys, "its keys")
-            self.scope.report(
-                "MLS203", f"secret `{reference.secret}` has no key `{reference.key}`", (*path, "key"), help
-            )
-
-
-def _in_order(variables: list[PlannedVariable]) -> tuple[PlannedVariable, ...]:
-    """Return variables so that `$(NAME)` finds NAME before it, as Kubernetes expands them, else by name.
-
-    The order in a map means nothing: two orders of the same map are the same run.
-    """
-    if len(variables) < 2:
-        return tuple(variables)
-    by_name = {variable.name: variable for variable in variables}
-    uses = {name: _REFERENCE.findall(variable.value or "") for name, variable in by_name.items()}
-    ordered = graph.order(uses)
-    return tuple(by_name[name] for name in [*ordered, *sorted(set(by_name) - set(ordered))])
 
 
 def _tag(spec: WorkloadSpec) -> str:

@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from mlspec import names, schemas
+from mlspec import codes, names, schemas
 from mlspec.all_kinds import OPERATORS
 from mlspec.diagnostics import Severity
-from mlspec.ir import PartPath, Plan, PlannedMount, Stated
-from mlspec.kind_base import WorkloadSpec
+from mlspec.ir import PartPath, Plan
+from mlspec.kind_specs import WorkloadSpec
 from mlspec.model.base import SpecModel
 from mlspec.model.operators import minor
 from mlspec.model.quantity import amount
 from mlspec.names import Derived
+from mlspec.plan import queues, quota, storage_rules
 from mlspec.plan.scope import Path, Scope
 from mlspec.spec.environment import EnvironmentFields
 from mlspec.spec.project import Project, Volume
 
 _RESERVED_VOLUMES: Final = "mlspec-"
+_FLOATING: Final = frozenset(
+    ("", "latest", "main", "master", "trunk", "head", "dev", "devel", "develop", "nightly", "edge", "stable")
+)
+"""Tags that are moved by habit; without any it is `latest`."""
 
 
 def check(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
@@ -142,73 +147,6 @@ def _shared_memory(spec: WorkloadSpec, path: PartPath) -> PartPath:
     return (*path, "resources", field) if field else ("resources", "sharedMemory")
 
 
-def _mounts(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
-    for stated in plan.steps:
-        workload = stated.workload
-        shared = any(part.resources.shared_memory for part in workload.parts.values())
-        seen = {"/dev/shm": "shared memory"} if shared else {}  # noqa: S108  # in the container
-        for mount in workload.mounts:
-            path = ("steps", workload.name, "mounts", mount.volume)
-            where = mount.path.rstrip("/") or "/"
-            if where in seen:
-                scope.report("MLS227", f"{seen[where]} is mounted at {where} too", path, "choose another path")
-            seen.setdefault(where, f"volume `{mount.volume}`")
-            volume = project.volumes[mount.volume]
-            if volume.claim is None and volume.access == "ReadOnlyMany" and not mount.read_only:
-                message = f"volume `{mount.volume}` is ReadOnlyMany, but is mounted for writing"
-                scope.report("MLS214", message, path, f"write `{{path: {mount.path}, readOnly: true}}`")
-
-
-def _one_node(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
-    """ReadWriteOnce attaches to one node, so pods on other nodes wait for ever."""
-    once = {name for name, volume in project.volumes.items() if not volume.claim and volume.access == "ReadWriteOnce"}
-    readers = {claim.name: stated for stated in plan.services for claim in stated.facts.claims if claim.name in once}
-    for stated in plan.steps:
-        for mount in stated.workload.mounts:
-            if mount.volume in once:
-                path = ("steps", stated.workload.name, "mounts", mount.volume)
-                _one_node_mount(stated, mount, readers.get(mount.claim), scope, path)
-    for name, stated in readers.items():
-        if stated.facts.pods > 1:
-            claim = next(claim for claim in stated.facts.claims if claim.name == name)
-            _several_readers(name, stated.facts.pods, scope, ("services", stated.workload.name, *claim.path))
-
-
-def _one_node_mount(stated: Stated, mount: PlannedMount, reader: Stated | None, scope: Scope, path: Path) -> None:
-    name, pods = mount.volume, stated.facts.pods
-    help = f"set `access: ReadWriteMany` on volume `{name}`"
-    if mount.read_only:
-        if pods > 1:
-            _several_readers(name, pods, scope, path)
-        return
-    if pods > 1:
-        scope.report("MLS214", f"`{name}` is ReadWriteOnce, one node, but a run of {pods} pods writes it", path, help)
-    if reader is not None:
-        message = f"`{name}` is ReadWriteOnce, one node, but service `{reader.workload.name}` uses it too"
-        scope.report("MLS214", message, path, help)
-
-
-def _several_readers(name: str, pods: int, scope: Scope, path: Path) -> None:
-    message = f"`{name}` is ReadWriteOnce, one node, but up to {pods} pods read it"
-    help = f"set `access: ReadWriteMany` or `ReadOnlyMany` on volume `{name}`, or use one pod"
-    scope.report("MLS230", message, path, help, severity=Severity.WARNING)
-
-
-def _claims(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
-    declared = {volume.claim or name for name, volume in project.volumes.items()}
-    for stated in plan.workloads:
-        for reference in stated.facts.claims:
-            name = reference.name
-            volume = project.volumes.get(name)
-            if name in declared or (volume is None and scope.written("volumes", name)):
-                continue
-            path = (stated.workload.section, stated.workload.name, *reference.path)
-            help = f"add `{name}: {{claim: {name}}}` to `volumes`"
-            if volume is not None:
-                help = f"volume `{name}` is the claim `{volume.claim}`: write `pvc://{volume.claim}/…`"
-            scope.report("MLS202", f"there is no claim `{name}`", path, help)
-
-
 def _gateway(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
     serving = {operator.field for operator in OPERATORS if operator.serves}
     if plan.target.gateway is None and serving & plan.target.operators.keys():
@@ -229,6 +167,24 @@ def _pod_security(plan: Plan, project: Project, environment: EnvironmentFields, 
             scope.report("MLS237", message, path, help, severity=Severity.WARNING, at_key=True)
 
 
+def _images(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
+    for section, workloads in (("steps", project.steps), ("services", project.services)):
+        for name, spec in workloads.items():
+            for path, image in spec.images().items():
+                tag = _tag(image)
+                if tag is not None and tag.lower() in _FLOATING:
+                    message = f"`{image}` is whatever its tag `{tag}` stands for that day"
+                    if not tag:
+                        message = f"`{image}` has no tag, so it is whatever `latest` stands for that day"
+                    help = "write a version, or a digest: `@sha256:…`"
+                    scope.report("MLS401", message, (section, name, *path), help, severity=codes.severity("MLS401"))
+
+
+def _tag(image: str) -> str | None:
+    """Return the tag of an image reference, empty without one; None where a digest says which image is meant."""
+    return None if "@" in image else image.rpartition("/")[2].partition(":")[2]
+
+
 def _versions(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
     for what, version, known, path in _declared(environment):
         if minor(version) not in known:
@@ -243,6 +199,8 @@ def _declared(environment: EnvironmentFields) -> Iterator[tuple[str, str, tuple[
     if environment.prometheus is not None:
         known = schemas.operator_versions("prometheus-operator")
         yield "prometheus-operator", environment.prometheus.version, known, ("prometheus", "version")
+    if environment.kueue is not None:
+        yield "kueue", environment.kueue.version, schemas.operator_versions("kueue"), ("kueue", "version")
     for operator in OPERATORS:
         value = getattr(environment, operator.field)
         if value is not None:
@@ -257,10 +215,11 @@ RULES: Final[tuple[Rule, ...]] = (
     _service_names,
     _names,
     _resources,
-    _mounts,
-    _one_node,
-    _claims,
+    *storage_rules.RULES,
     _gateway,
     _pod_security,
+    _images,
+    quota.check,
+    queues.check,
     _versions,
 )

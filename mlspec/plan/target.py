@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mlspec.ir import Peer, PlannedArgoCD, PlannedQuota, Target
+from mlspec.ir import Peer, Target
+from mlspec.ir_environment import PlannedArgoCD, PlannedQuota
 from mlspec.model.scalars import expand, prometheus_duration
 from mlspec.spec.environment import EnvironmentFields, operators_of
 from mlspec.spec.project import Project
@@ -38,6 +39,8 @@ def build_target(project: Project, name: str | None, environment: EnvironmentFie
         operators_groups=all_known(environment.access.operators),
         quota=_quota(environment),
         argocd=_argocd(environment.argocd) if name is not None else None,
+        promotion=environment.promotion,
+        kueue=environment.kueue.version if environment.kueue is not None else None,
     )
 
 

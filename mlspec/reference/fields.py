@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from mlspec.all_kinds import KINDS
-from mlspec.kind_base import UNHASHED, PodFields, ServiceSpec, StepSpec, WorkloadSpec
+from mlspec.kind_specs import UNHASHED, PodFields, ServiceSpec, StepSpec, WorkloadSpec
 from mlspec.model.base import Goes, SpecModel
 from mlspec.model.base import field as described
 from mlspec.model.blocks import TextValue

@@ -9,9 +9,11 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from mlspec import yamltext
-from mlspec.kind_base import Script
 from mlspec.model import blocks, scalars
+from mlspec.model.handover import Number, Script
+from mlspec.model.patching import JsonValue, Pointer
 from mlspec.model.scaling import ReplicasField
+from mlspec.model.sources import RelativePath, RunHash
 from mlspec.model.uris import ModelUri
 from mlspec.reference.fields import Definition, bare
 
@@ -42,11 +44,17 @@ _WORDS: Final = {
     blocks.Command: "list of text",
     blocks.Arguments: "list of text, or map",
     ReplicasField: "int ≥ 0, or map",
-    Script: "absolute path",
+    Script: "path in the repository, or absolute path",
+    Number: "number",
+    Pointer: "JSON pointer",
+    JsonValue: "any value",
+    RunHash: "hash of a run",
+    RelativePath: "relative path",
     ModelUri: "model URI",
 }
 _PLURALS: Final = {
     "map": "maps",
+    "absolute path": "absolute paths",
     "name": "names",
     "step name": "steps",
     "Kubernetes name": "Kubernetes names",

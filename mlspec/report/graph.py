@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mlspec.ir import Plan, Stated
+from mlspec.kind_specs import ServiceSpec
 from mlspec.plan.graph import depths
 from mlspec.report.text import safe
 
@@ -21,6 +22,24 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
+class Served:
+    """A service takes its model from a step: from its newest run, or from one that is pinned."""
+
+    service: str
+    step: str
+    run: str | None
+    """None in what is written for all environments, which have runs of their own."""
+    judges: tuple[str, ...] = ()
+    """Gated steps that must have passed."""
+
+    @property
+    def words(self) -> str:
+        """What a reader is told."""
+        passed = f", once {' and '.join(self.judges)} {'has' if len(self.judges) == 1 else 'have'} passed"
+        return f"serves {self.run or f'what {self.step} makes'}{passed if self.judges else ''}"
+
+
+@dataclass(frozen=True, slots=True)
 class Graph:
     """One project in one environment, or as it is written for all."""
 
@@ -33,6 +52,7 @@ class Graph:
     models: tuple[str, ...]
     """URIs of models that lie outside of every claim."""
     accesses: tuple[Access, ...]
+    served: tuple[Served, ...]
 
 
 def graph(plan: Plan) -> Graph:
@@ -52,7 +72,17 @@ def graph(plan: Plan) -> Graph:
         claims=dict(sorted(claims.items())),
         models=tuple(sorted(models)),
         accesses=accesses,
+        served=tuple(served for stated in plan.services for served in _served(stated)),
     )
+
+
+def _served(stated: Stated) -> Iterator[Served]:
+    spec, gate = stated.workload.spec, stated.workload.gate
+    judges = tuple(evaluation.step for evaluation in gate.evaluations) if gate is not None else ()
+    runs = {run.step: run.run for run in gate.served} if gate is not None else {}
+    steps = [model.step for model in spec.models().values()] if isinstance(spec, ServiceSpec) else []
+    for step in dict.fromkeys(step for step in steps if step is not None):
+        yield Served(stated.workload.name, step, runs.get(step), judges)
 
 
 def _accesses(stated: Stated) -> Iterator[Access]:
@@ -103,6 +133,7 @@ def _lines(found: Graph) -> Iterator[str]:
     yield from ["  services"] if found.services else []
     for stated in found.services:
         yield f"    {stated.workload.name:<{width + 3}}  {describe(stated)}"
+        yield from (f"         {item.words}" for item in found.served if item.service == stated.workload.name)
         yield from _uses(found, stated)
     yield from _stores(found)
 

@@ -11,7 +11,7 @@ from mlspec.report.text import safe
 
 
 def render(plans: Iterable[Plan]) -> str:
-    """Return the flowchart: needs are solid arrows, data are dotted ones, each project a frame."""
+    """Return the flowchart: needs are solid arrows, data dotted and what is served thick ones, each project a frame."""
     lines = ["flowchart LR"]
     for number, plan in enumerate(plans, 1):
         lines += _lines(graph(plan), f"p{number}")
@@ -32,9 +32,7 @@ def _lines(found: Graph, prefix: str) -> Iterator[str]:
         yield f'    {stores[claim]}[("{_two_lines(claim, known)}")]'
     for uri in found.models:
         yield f'    {stores[uri]}{{{{"{_quoted(uri)}"}}}}'
-    for stated in steps:
-        for need in stated.workload.needs:
-            yield f"    {ids[need]} --> {ids[stated.workload.name]}"
+    yield from _edges(found, ids)
     for access in found.accesses:
         workload, store = ids[access.workload], stores.get(access.store)
         if store is not None and access.writes:
@@ -42,6 +40,17 @@ def _lines(found: Graph, prefix: str) -> Iterator[str]:
         elif store is not None:
             yield f'    {store} -.->|"read-only"| {workload}'
     yield "  end"
+
+
+def _edges(found: Graph, ids: dict[str, str]) -> Iterator[str]:
+    """Yield what needs and what serves what."""
+    for _, stated in found.steps:
+        for need in stated.workload.needs:
+            yield f"    {ids[need]} --> {ids[stated.workload.name]}"
+    for item in found.served:
+        if item.step in ids:  # a step that is gone has been reported
+            judges = f"once {_quoted(', '.join(item.judges))} passed" if item.judges else "serves"
+            yield f'    {ids[item.step]} ==>|"{judges}"| {ids[item.service]}'
 
 
 def _two_lines(name: str, more: str) -> str:

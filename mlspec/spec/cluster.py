@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
+from mlspec.diagnostics import suggestion
 from mlspec.model.base import SpecModel, field, refused, refused_inside
 from mlspec.model.labels import LabelKey, LabelMap, LabelValue
 from mlspec.model.scalars import (
@@ -195,3 +196,71 @@ class Quota(SpecModel):
         None, "GPUs, of each resource in the catalogue.", "`requests.<resource>` of the ResourceQuota", 16
     )
     storage: Memory | None = field(None, "Storage of all claims.", "`requests.storage` of the ResourceQuota", "5Ti")
+
+
+_FRAMEWORKS: Final = (
+    "batch/job",
+    "deployment",
+    "jobset.x-k8s.io/jobset",
+    "kubeflow.org/jaxjob",
+    "kubeflow.org/mpijob",
+    "kubeflow.org/paddlejob",
+    "kubeflow.org/pytorchjob",
+    "kubeflow.org/tfjob",
+    "kubeflow.org/xgboostjob",
+    "leaderworkerset.x-k8s.io/leaderworkerset",
+    "pod",
+    "ray.io/raycluster",
+    "ray.io/rayjob",
+    "ray.io/rayservice",
+    "sparkoperator.k8s.io/sparkapplication",
+    "statefulset",
+    "trainer.kubeflow.org/trainjob",
+    "workload.codeflare.dev/appwrapper",
+)
+"""Every name that Kueue 0.14 to 0.19 registers (`FrameworkName` in pkg/controller/jobs); it refuses any other."""
+
+
+def _framework(value: object) -> str:
+    written = text(value)
+    if written not in _FRAMEWORKS:
+        raise refused(f"`{written[:60]}` is not a framework of Kueue", suggestion(written, _FRAMEWORKS))
+    return written
+
+
+Framework = Annotated[str, BeforeValidator(_framework), WithJsonSchema({"type": "string", "enum": list(_FRAMEWORKS)})]
+
+
+class Kueue(SpecModel):
+    """Kueue as installed in the cluster."""
+
+    version: Version = field(..., "Kueue's version: `0.17`.", "chooses API version and schema of LocalQueues", "0.17")
+    queue: Name | None = field(
+        None,
+        "The queue of steps that name none. Default: they are not queued.",
+        "the label `kueue.x-k8s.io/queue-name` of runs; in a managed namespace the LocalQueue of that name",
+        "research",
+    )
+    frameworks: tuple[Framework, ...] = field(
+        (),
+        "What Kueue's configuration enables (`integrations.frameworks`) and its defaults do not: from 0.19 on those "
+        "leave out the training jobs of kubeflow.org/v1.",
+        "no object: a queued step that nothing would queue is refused",
+        ["kubeflow.org/pytorchjob", "kubeflow.org/tfjob"],
+    )
+
+    @property
+    def release(self) -> tuple[int, ...]:
+        """Major and minor."""
+        return tuple(map(int, self.version.split(".")[:2]))
+
+
+class RunRules(SpecModel):
+    """What becomes of runs in the cluster."""
+
+    on_supersede: Literal["keep", "delete"] = field(
+        "keep",
+        "A run that a newer one replaces is left as it is, running or finished, or pruned by Argo CD.",
+        "the annotations of runs, when they are first written",
+        "delete",
+    )

@@ -10,7 +10,18 @@ from mlspec.all_kinds import OPERATORS
 from mlspec.model.base import SpecModel, field
 from mlspec.model.blocks import Words
 from mlspec.model.scalars import Name, ObjectName, Version
-from mlspec.spec.cluster import Cluster, Defaults, GpuType, NamespaceRules, Placement, Prometheus, Quota, StorageClass
+from mlspec.spec.cluster import (
+    Cluster,
+    Defaults,
+    GpuType,
+    Kueue,
+    NamespaceRules,
+    Placement,
+    Prometheus,
+    Quota,
+    RunRules,
+    StorageClass,
+)
 from mlspec.spec.surroundings import AccessRules, ArgoCD, Images, Network, ServiceAccounts
 
 API_VERSION: Final = "mlspec.dev/v1alpha1"
@@ -45,6 +56,12 @@ class EnvironmentFields(SpecModel):
         "prometheus-operator and the Prometheus that scrapes. Default: no monitors.",
         "a headless Service and a ServiceMonitor a service; an ingress rule for the scraper",
         {"version": "0.85", "namespace": "monitoring", "podLabels": {"app.kubernetes.io/name": "prometheus"}},
+    )
+    kueue: Kueue | None = field(
+        None,
+        "Kueue, which lets queued runs start when there is room. Default: none.",
+        "the queue's label on runs; in a managed namespace its LocalQueues, each of the ClusterQueue of its name",
+        {"version": "0.17", "queue": "research"},
     )
     storage: dict[ObjectName, StorageClass] = field(
         {},
@@ -100,6 +117,15 @@ class EnvironmentFields(SpecModel):
         "Argo CD and the repository that it reads.",
         "the AppProject and Applications in generated/argocd/",
         {"repoURL": "https://git.example.com/ml/models.git"},
+    )
+    promotion: Literal["pinned", "follow"] = field(
+        "pinned",
+        "How services with `model.from` choose a run: the one that is pinned, or the newest as soon as it has passed.",
+        "which run's model is served; the retries of the serving Application",
+        "follow",
+    )
+    runs: RunRules = field(
+        RunRules(), "What becomes of runs in the cluster.", "the annotations of runs", {"onSupersede": "delete"}
     )
     overrides: Words = field(
         ("**",),

@@ -22,6 +22,7 @@ from mlspec.spec.discover import COMMON, ENVIRONMENT_FOLDER, GENERATED, PROJECT_
 from mlspec.spec.environment import CommonEnvironment, CommonFields, Environment
 from mlspec.spec.project import ENVIRONMENTS, Project
 from mlspec.spec.repair import repair
+from mlspec.spec.shipped import with_files
 from mlspec.spec.workspace import LoadedEnvironment, LoadedProject, Variant, Workspace
 
 
@@ -45,7 +46,8 @@ def begin(root: Path, paths: Iterable[Path] = ()) -> tuple[Workspace, frozenset[
     for error in refused:
         workspace.diagnostics.append(_unreadable(relative(Path(error.filename), root), error))
     # A root whose last project is gone still has its output to prune.
-    if not files and not (workspace.complete and any((root / GENERATED).glob("*/mlspec.lock"))):
+    left = any(any((root / GENERATED).glob(f"{at}mlspec.lock*")) for at in ("", "*/"))
+    if not files and not (workspace.complete and left):
         where = ", ".join(relative(path, root) for path in chosen) or "."
         span = whole_file(where)
         help = "write one, or name the folder that holds it"
@@ -118,11 +120,10 @@ def _load_environments(workspace: Workspace) -> frozenset[str]:
 
 
 def _load_environment(workspace: Workspace, path: Path, common: source.Mapping | None) -> None:
-    if not names.is_name(path.stem) or len(path.stem) > names.LABEL_LIMIT:
-        shown = whole_file(relative(path, workspace.root))
-        message = "the file's name is not a name of an environment"
-        help = "rename it: lower-case letters, digits and `-`, beginning with a letter, at most 63"
-        workspace.diagnostics.append(Diagnostic("MLS105", message, shown, help=help))
+    problem = names.problem_with_environment(path.stem)
+    if problem is not None:
+        code, message, help = problem
+        workspace.diagnostics.append(Diagnostic(code, message, whole_file(relative(path, workspace.root)), help=help))
         return
     tree = _one_document(workspace, path)
     if tree is None:
@@ -198,7 +199,7 @@ def _load_projects(workspace: Workspace, path: Path, known: frozenset[str]) -> N
             if variant is not None and _enabled(workspace, name, override):
                 variants[name] = variant
         if base is not None:
-            workspace.projects.append(LoadedProject(base.model.name, relative(path, workspace.root), base, variants))
+            workspace.projects.append(with_files(workspace, path, base, variants))
 
 
 def _unknown_nulls(tree: source.Mapping, override: source.Mapping, environment: str) -> Iterator[Diagnostic]:

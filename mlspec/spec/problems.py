@@ -186,7 +186,7 @@ def _closed_set(type_: str, context: dict[str, Any], found: Found) -> Diagnostic
     return Diagnostic("MLS105", f"expected {known}, got {_what(node)}", node.span, ".".join(path), help)
 
 
-_TABLES = {"steps", "services", "volumes", "secrets", "mounts", "env", "predictors", "parameters"}
+_TABLES = {"steps", "services", "volumes", "secrets", "mounts", "env", "files", "gate", "predictors", "parameters"}
 _TABLES |= {"gpus", "storage", "destinations", "nodeSelector"}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, Union
 from pydantic import Field
 
 from mlspec.all_kinds import SERVICE_KINDS, STEP_KINDS
-from mlspec.kind_base import ServiceSpec, StepSpec
+from mlspec.kind_specs import ServiceSpec, StepSpec
 from mlspec.model.base import SpecModel, field
 from mlspec.model.scalars import DataKey, Duration, Memory, Name, ObjectName, StepName, Text
 from mlspec.spec.cluster import Access
@@ -58,6 +58,17 @@ class Monitoring(SpecModel):
     interval: Duration = field("30s", "Time between scrapes.", "`endpoints[].interval` of each ServiceMonitor", "1m")
 
 
+class Runs(SpecModel):
+    """What becomes of runs in the cluster."""
+
+    on_supersede: Literal["keep", "delete"] | None = field(
+        None,
+        "A run that a newer one replaces is left as it is, or pruned. Default: the environment's `runs.onSupersede`.",
+        "the annotations of runs, when they are first written",
+        "delete",
+    )
+
+
 class Project(SpecModel):
     """One project."""
 
@@ -94,6 +105,9 @@ class Project(SpecModel):
         "How services are scraped, where the environment has `prometheus`.",
         "the ServiceMonitor of every service",
         {"interval": "1m"},
+    )
+    runs: Runs = field(
+        Runs(), "What becomes of runs in the cluster.", "the annotations of runs", {"onSupersede": "delete"}
     )
     steps: dict[StepName, Step] = field(
         {},

@@ -13,6 +13,7 @@ from mlspec.model.scalars import (
     Boolean,
     Cidr,
     Duration,
+    ImageReference,
     Name,
     ObjectName,
     Pattern,
@@ -36,6 +37,12 @@ def _url(value: object) -> str:
 class Images(SpecModel):
     """Rules about images."""
 
+    helper: ImageReference = field(
+        "python:3.12-slim",
+        "Image with Python 3.8 or later, for gate Jobs.",
+        "the container of every gate Job",
+        "registry.example.com/python:3.12-slim",
+    )
     pull_secrets: tuple[ObjectName, ...] = field(
         (), "imagePullSecrets of every ServiceAccount.", "`imagePullSecrets` of every ServiceAccount", ["registry"]
     )

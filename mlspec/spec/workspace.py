@@ -32,6 +32,8 @@ class Variant:
     model: Project
     repaired: Repaired | None = None
     """Set where fields that do not fit were taken out, to find what else is wrong."""
+    contents: Mapping[str, bytes] = field(default_factory=dict)
+    """Files of the repository that steps ship, by path from the project's folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class LoadedProject:
     file: str
     base: Variant
     variants: Mapping[str, Variant]
+    shipped: Mapping[str, str] = field(default_factory=dict)
+    """Digests of the files that steps ship, by path from the root."""
 
 
 @dataclass(slots=True)

@@ -18,7 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mlspec.pipeline import compile_workspace, schema_folders
+from mlspec.check.versions import schema_folders
+from mlspec.pipeline import compile_workspace
 from mlspec.spec.load import load
 from tests.benchmarks import corpus
 

@@ -126,7 +126,14 @@ def fields(body: Body) -> set[str]:
     return {words(path) for path, _ in walk(body)}
 
 
-NEWEST: Final = ("argo-cd-3.5", "kserve-0.16", "prometheus-operator-0.85", "seldon-1.16", "training-operator-1.9")
+NEWEST: Final = (
+    "argo-cd-3.5",
+    "kserve-0.16",
+    "kueue-0.17",
+    "prometheus-operator-0.85",
+    "seldon-1.16",
+    "training-operator-1.9",
+)
 """The releases that mutants are judged by."""
 
 

@@ -56,7 +56,10 @@ def _argocd_namespace(api_plane: ControlPlane) -> None:
 
 @pytest.mark.parametrize("golden", _by_releases(), ids=lambda golden: golden.name)
 def test_accepted(golden: Golden, api_plane: ControlPlane, report: Report) -> None:
-    """Strict dry run of everything, then the real thing, foundation first; nothing refused, nothing changed."""
+    """Strict dry run of everything, then the real thing, foundation first; nothing refused, nothing changed.
+
+    Public reports: cases 3, 9 and 10.
+    """
     api = api_plane.api
     declare(api_plane, golden, report)
     if not golden.plan.target.manage_namespace:

@@ -144,7 +144,10 @@ def _remark(story: Story) -> str:
 
 @pytest.mark.parametrize("name", [golden.name for golden in GOLDENS])
 def test_becomes_synced_and_healthy_and_stays_so(results: dict[str, Synced], name: str) -> None:
-    """At the end, after a refresh and a hard refresh, at the commit, without a difference in any field."""
+    """At the end, after a refresh and a hard refresh, at the commit, without a difference in any field.
+
+    Public reports: cases 6, 9 and 10.
+    """
     result = results[name]
     last = result.story.last
     assert set(last.applications) == {
@@ -157,7 +160,10 @@ def test_becomes_synced_and_healthy_and_stays_so(results: dict[str, Synced], nam
 
 @pytest.mark.parametrize("name", [golden.name for golden in GOLDENS])
 def test_applies_everything_once_in_the_order_of_the_waves(results: dict[str, Synced], name: str) -> None:
-    """Every object of Git is made exactly once, no wave before an earlier one of its Application."""
+    """Every object of Git is made exactly once, no wave before an earlier one of its Application.
+
+    Public report: case 14.
+    """
     made = results[name].story.made()
     golden = next(golden for golden in GOLDENS if golden.name == name)
     bodies = [resource.body for resource in golden.resources if resource.body["kind"] != "Namespace" or first(golden)]

@@ -155,7 +155,10 @@ def test_as_recorded(stories: Stories, name: str, update_observed: bool) -> None
     ],
 )
 def test_hands_are_healed(stories: Stories, report: Report, note: str, place: str) -> None:
-    """An open door in the default-deny policy, a changed service and a missing account are put right at once."""
+    """An open door in the default-deny policy, a changed service and a missing account are put right at once.
+
+    Public report: case 11.
+    """
     story = stories["hands"].after(note)
     seen = story.first(lambda state: state.applications[place].sync == "OutOfSync")
     healed = next(state for state in story.states if state.seconds >= seen.seconds and synced(place)(state))
@@ -188,7 +191,7 @@ def before_and_after(story: Story, kind: str) -> tuple[set[str], set[str]]:
 
 
 def test_the_last_service_is_pruned(stories: Stories) -> None:
-    """A service that leaves Git goes, though no other InferenceService is left."""
+    """A service that leaves Git goes, though no other InferenceService is left. Public report: case 17."""
     assert before_and_after(stories["last-service"], "InferenceService") == ({"model", "other"}, set())
 
 
@@ -208,7 +211,10 @@ def test_a_window_holds_serving_only(stories: Stories) -> None:
 
 
 def test_claims_that_wait(stories: Stories) -> None:
-    """A claim that waits for a consumer is no trouble; one that should have bound keeps the foundation Progressing."""
+    """A claim that waits for a consumer is no trouble; one that should have bound keeps the foundation Progressing.
+
+    Public report: case 5.
+    """
     story = stories["claims"]
     refreshed = story.after("refresh").states[0]
     assert {found.status for found in refreshed.of("PersistentVolumeClaim")} == {"Pending"}

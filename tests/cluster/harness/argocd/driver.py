@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from tests.cluster.harness.argocd.story import State
 from tests.cluster.harness.client import Body
 from tests.cluster.harness.errors import HarnessError
 from tests.cluster.harness.nodes import fates
+from tests.cluster.harness.nodes.programs import GATE, Program
 from tests.cluster.harness.process import poll
 from tests.support import mlspec
 
@@ -106,6 +107,29 @@ class Fated:
         """Tell the nodes."""
         stage.say(f"pods of {self.step or 'all runs'} {self.role or ''}: {self.fate.end}".replace(" :", ":"))
         stage.nodes.fate(self.fate, fates.Pods(step=self.step, role=self.role, namespace=stage.namespace))
+
+
+@dataclass(frozen=True)
+class Played:
+    """Let some of the project's pods (default: of all its runs and gates) run, with a program that does as it is told.
+
+    The wrapper of runs and the program of gates are real. What runs already takes the new program, too.
+    """
+
+    program: Program = field(default_factory=Program)
+    step: str | None = None
+    role: str | None = None
+    gate: str | None = None
+    """A service: the pods of its gate."""
+
+    def play(self, stage: Stage) -> None:
+        """Tell the nodes."""
+        about = self.step or (f"the gate of {self.gate}" if self.gate else "all runs and gates")
+        stage.say(f"programs of {about} {self.role or ''}: {self.program}".replace(" :", ":"))
+        labels = {GATE: self.gate} if self.gate else {}
+        pods = fates.Pods(step=self.step, role=self.role, labels=labels, namespace=stage.namespace)
+        stage.nodes.containers.programs.give(self.program, pods)
+        stage.nodes.fate(fates.play(), pods)
 
 
 @dataclass(frozen=True)
@@ -221,7 +245,7 @@ class Until:
 
     what: str
     holds: Test
-    seconds: float = 60
+    seconds: float = 120
 
     def play(self, stage: Stage) -> None:
         """Wait.
@@ -238,7 +262,7 @@ class UntilSeen:
 
     what: str
     holds: Test
-    seconds: float = 60
+    seconds: float = 120
 
     def play(self, stage: Stage) -> None:
         """Wait.
@@ -276,7 +300,7 @@ class Rest:
 def _wait(stage: Stage, what: str, holds: Callable[[], bool], seconds: float) -> None:
     until = time.monotonic() + seconds
     while not holds():
-        stage.argocd.plane.cell.check()
+        stage.check()
         if time.monotonic() > until or stage.stop.is_set():
-            raise AssertionError(f"not within {seconds:.0f} seconds: {what}\n{stage.story}")
+            raise AssertionError(f"not within {seconds:.0f} seconds: {what}\n{stage.story}\n{stage.logs()[-2000:]}")
         time.sleep(0.1)

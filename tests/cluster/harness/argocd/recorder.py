@@ -11,6 +11,7 @@ from typing import Final
 from mlspec.k8s import meta
 from tests.cluster.harness.argocd.story import Application, Change, Managed, Object
 from tests.cluster.harness.client import Api, Body, Event, Watch
+from tests.cluster.harness.nodes.programs import ProgramRun
 
 KINDS: Final = (
     ("argoproj.io/v1alpha1", "Application"),
@@ -33,6 +34,7 @@ KINDS: Final = (
     ("machinelearning.seldon.io/v1", "SeldonDeployment"),
     ("monitoring.coreos.com/v1", "ServiceMonitor"),
     ("monitoring.coreos.com/v1", "PodMonitor"),
+    ("kueue.x-k8s.io/v1beta2", "LocalQueue"),
 )
 _OWN: Final = frozenset({"kube-root-ca.crt", "default"})
 """What Kubernetes puts into every namespace."""
@@ -64,6 +66,12 @@ class Recorder:
         change = Change(self.seconds, self.version(), ("", ""), None, words, commit)
         with self._lock:
             self._changes.setdefault(place, []).append(change)
+
+    def program(self, run: ProgramRun) -> None:
+        """Write down that a program of a pod was started or has ended, at its place among the changes."""
+        change = Change(self.seconds, self.version(), ("Program", str(run.number)), run)
+        with self._lock:
+            self._changes.setdefault(run.namespace, []).append(change)
 
     def version(self) -> int:
         """Return the server's count of changes now."""
@@ -152,7 +160,14 @@ def an_object(body: Body) -> Object:
         int(annotations.get("argocd.argoproj.io/sync-wave", 0)),
         about.get("labels", {}).get(meta.STEP, ""),
         _applied_by(body),
+        _model(body),
     )
+
+
+def _model(body: Body) -> str:
+    """Return the URI of the model that an InferenceService is to serve, "" of everything else."""
+    predictor = body["spec"].get("predictor", {}) if body["kind"] == "InferenceService" else {}
+    return str(predictor.get("model", {}).get("storageUri", ""))
 
 
 def _applied_by(body: Body) -> str:

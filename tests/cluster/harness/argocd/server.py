@@ -21,6 +21,7 @@ import httpx
 import yaml
 
 from mlspec.check import tools
+from mlspec.health import CHECKS
 from tests.cluster.harness import build, crds
 from tests.cluster.harness.argocd.git import GitHost, git_host
 from tests.cluster.harness.client import Body
@@ -32,16 +33,8 @@ API: Final = "argoproj.io/v1alpha1"
 VERSION: Final = "argo-cd-3.5"
 _RESYNC: Final = "3600"
 _REFRESH: Final = "argocd.argoproj.io/refresh"
-RUN_HEALTH: Final = """\
-for _, condition in ipairs((obj.status or {}).conditions or {}) do
-  if condition.status == "True" then
-    local health = {Complete = "Healthy", Failed = "Degraded", Suspended = "Suspended"}
-    if health[condition.type] then return {status = health[condition.type], message = condition.type} end
-  end
-end
-return {status = "Progressing", message = "running"}
-"""
-"""A health check for runs, in Lua, that asks whether a condition is true and not whether it is there."""
+RUN_HEALTH: Final = next(check.text() for check in CHECKS if check.kind == "Job")
+"""mlspec's own health check for a Job, in Lua; a TrainJob's conditions mean the same."""
 
 
 @dataclass(frozen=True)

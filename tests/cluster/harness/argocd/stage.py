@@ -74,9 +74,12 @@ class Stage:
         return [found for name in self.applications for found in self.argocd.differences(name)]
 
     def declared(self) -> list[Body]:
-        """Return what a platform engineer applies: the AppProject and the Applications, as committed."""
+        """Return what a platform engineer applies: the AppProject and the Applications, as committed.
+
+        Nothing, where the project has left Git.
+        """
         path = self.root / GENERATED / "argocd" / self.environment / f"{self.project}.yaml"
-        bodies: list[Body] = list(yamltext.load_all(path.read_text()))
+        bodies: list[Body] = list(yamltext.load_all(path.read_text())) if path.exists() else []
         return bodies
 
     def play(self, *steps: Step) -> Story:
@@ -93,6 +96,19 @@ class Stage:
     def say(self, words: str, commit: str = "") -> None:
         """Write a line into the story."""
         self.recorder.note(self.namespace, words, commit)
+
+    def logs(self, of: str = "") -> str:
+        """Return what the played pods of a step, or of a service's gate (default: all), have printed."""
+        return self.nodes.containers.logs(self.namespace, of)
+
+    def claim(self, name: str) -> Path:
+        """Return the folder of a claim, which a played pod has mounted."""
+        return self.nodes.containers.claim(self.namespace, name)
+
+    def check(self) -> None:
+        """Raise HarnessError if something of the cluster has ended by itself, or a pod could not be played."""
+        self.argocd.plane.cell.check()
+        self.nodes.containers.check(self.namespace)
 
     @property
     def story(self) -> Story:

@@ -7,11 +7,12 @@ about every moment ("never was there a train run while preprocess had not ended"
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
 
 from tests.cluster.harness.client import Body
+from tests.cluster.harness.nodes.programs import ProgramRun
 
 Key = tuple[str, str]
 """Kind and name."""
@@ -76,6 +77,8 @@ class Object:
     step: str = ""
     application: str = ""
     """The place of the Application that applied it; "" where Argo CD did not make it."""
+    model: str = ""
+    """Of an InferenceService: the URI of the model that it serves."""
 
     @property
     def key(self) -> Key:
@@ -83,7 +86,7 @@ class Object:
         return self.kind, self.name
 
 
-Seen = Application | Object | None
+Seen = Application | Object | ProgramRun | None
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,8 @@ class State:
     """By place: foundation, pipeline, serving."""
     objects: Mapping[Key, Object] = field(default_factory=dict)
     note: str = ""
+    started: Mapping[Key, ProgramRun] = field(default_factory=dict)
+    """The programs of played pods, those that have ended, too."""
 
     def of(self, kind: str) -> list[Object]:
         """Return the objects of a kind."""
@@ -116,6 +121,10 @@ class State:
     def runs(self, step: str) -> list[Object]:
         """Return the runs of a step, the oldest first."""
         return [found for found in self.objects.values() if found.step == step and found.kind in RUNS]
+
+    def programs(self, of: str) -> list[ProgramRun]:
+        """Return the programs of a step, or of a service's gate, that were started so far, the oldest first."""
+        return [run for run in self.started.values() if run.of == of]
 
     def status(self, step: str) -> str:
         """Return the status of the newest run of a step, "" where there is none."""
@@ -236,8 +245,11 @@ def _changes(before: State, after: State) -> Iterator[str]:
             yield f"  + {found.kind} {found.name}{wave} {found.status}".rstrip()
         elif old.status != found.status:
             yield f"    {found.kind} {found.name} {found.status or '-'}"
+        if found.model and (old is None or old.model != found.model):
+            yield f"    {found.kind} {found.name} serves {found.model}"
     for key in before.objects.keys() - after.objects.keys():
         yield f"  - {' '.join(key)}"
+    yield from (f"  > {run}" for key, run in after.started.items() if before.started.get(key) != run)
 
 
 def fold(changes: Sequence[Change], state: State | None = None) -> Iterator[State]:
@@ -255,7 +267,9 @@ def _folded(state: State, change: Change, seconds: float) -> State | None:
     kind, name = change.key
     if change.note:
         commit = change.commit or state.commit
-        return State(seconds, commit, state.applications, state.objects, change.note)
+        return State(seconds, commit, state.applications, state.objects, change.note, state.started)
+    if isinstance(change.seen, ProgramRun):
+        return replace(state, seconds=seconds, note="", started={**state.started, change.key: change.seen})
     place = name.rpartition("-")[2]
     old = state.applications.get(place) if kind == "Application" else state.objects.get(change.key)
     if change.seen == old:
@@ -263,7 +277,7 @@ def _folded(state: State, change: Change, seconds: float) -> State | None:
     if kind == "Application":
         rest = {at: value for at, value in state.applications.items() if at != place}
         more = {place: change.seen} if isinstance(change.seen, Application) else {}
-        return State(seconds, state.commit, {**rest, **more}, state.objects)
+        return State(seconds, state.commit, {**rest, **more}, state.objects, started=state.started)
     objects = {key: value for key, value in state.objects.items() if key != change.key or change.seen is not None}
     objects |= {change.key: change.seen} if isinstance(change.seen, Object) else {}
-    return State(seconds, state.commit, state.applications, objects)
+    return State(seconds, state.commit, state.applications, objects, started=state.started)

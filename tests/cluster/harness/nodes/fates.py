@@ -1,6 +1,7 @@
 """What becomes of pods: chosen by the driver, written on each pod as annotations, played by kwok (`kwok.py`).
 
-A kubelet would start containers, and programs would end; here nothing runs, so each end is decided.
+A kubelet would start containers, and programs would end; here nothing runs, so each end is decided. The exception: pods
+whose fate is to be played run, as processes (`containers.py`).
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Pods:
 class Fate:
     """What becomes of a pod; made by the functions below."""
 
-    end: Literal["succeed", "fail", "lose", "run", "pend"]
+    end: Literal["succeed", "fail", "lose", "run", "pend", "play"]
     after: float = 1.0
     """Seconds from running to the end, or to a restart."""
     exit_code: int = 0
@@ -103,6 +104,11 @@ def run() -> Fate:
 def pend(reason: str = "ImagePullBackOff") -> Fate:
     """It has a node, and its containers never start."""
     return Fate("pend", reason=reason)
+
+
+def play() -> Fate:
+    """Its first container runs, and its end is the pod's (`containers.py`); its deadline is kwok's to keep."""
+    return Fate("play")
 
 
 @dataclass(frozen=True)

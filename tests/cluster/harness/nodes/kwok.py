@@ -16,7 +16,7 @@ from tests.cluster.harness.nodes.fates import PREFIX, RUNS
 def stages() -> list[Body]:
     """Return the Stages of pods."""
     return [
-        _body("pod-delete", [{"key": ".metadata.deletionTimestamp", "operator": "Exists"}], {"next": {"delete": True}}),
+        _body("pod-delete", [_DELETED, {"key": f'{_FATE} == "play"', **_NOT}], {"next": {"delete": True}}),
         _stage("pod-start", f"{_FRESH} and (({_OWNED} | not) or ({_FATE} | IN({_STARTING})))", _STARTED),
         _stage("pod-pend", f'{_FRESH} and {_FATE} == "pend" and .status.containerStatuses == null', _PENDING),
         _stage("pod-succeed", f'{_RUNNING} and {_FATE} == "succeed"', _SUCCEEDED, after=_AFTER),
@@ -45,7 +45,8 @@ def _stage(name: str, query: str, template: str, *, after: str = "") -> Body:
 def _body(name: str, expressions: list[Body], rest: Body) -> Body:
     """Return a Stage.
 
-    A pod that is being deleted goes at once; whoever put a finalizer on it (Jobs do) takes it off itself.
+    A pod that is being deleted goes at once, or when its container has ended, if it has one (`containers.py`); whoever
+    put a finalizer on it (Jobs do) takes it off itself.
     """
     spec: dict[str, Any] = {"resourceRef": {"apiGroup": "v1", "kind": "Pod"}}
     spec |= {"selector": {"matchExpressions": expressions}, **rest}
@@ -56,16 +57,18 @@ def _annotation(name: str) -> str:
     return f".metadata.annotations[{json.dumps(PREFIX + name)}]"
 
 
+_DELETED: Final = {"key": ".metadata.deletionTimestamp", "operator": "Exists"}
+_NOT: Final = {"operator": "NotIn", "values": ["true"]}
 _AFTER: Final = _annotation("after")
 _DEADLINE: Final = '((.spec.activeDeadlineSeconds | tostring) + "s")'
 """A kubelet fails a pod so long after it took it on, whatever its containers do (pkg/kubelet/active_deadline.go)."""
 _FATE: Final = _annotation("fate")
-_STARTING: Final = ", ".join(map(json.dumps, ("succeed", "fail", "lose", "run")))
+_STARTING: Final = ", ".join(map(json.dumps, ("succeed", "fail", "lose", "run", "play")))
 _OWNED: Final = f"(.metadata.ownerReferences[0].kind | IN({', '.join(map(json.dumps, RUNS))}))"
 _FRESH: Final = ".status.podIP == null"
 _RUNNING: Final = '.status.phase == "Running"'
 _WAITS: Final = f'.status.phase == "Pending" and .status.startTime != null and {_FATE} == "pend"'
-_HANGS: Final = f'(({_RUNNING} and {_FATE} == "run") or ({_WAITS}))'
+_HANGS: Final = f'(({_RUNNING} and ({_FATE} | IN("run", "play"))) or ({_WAITS}))'
 _FAILS: Final = f'{_RUNNING} and {_FATE} == "fail"'
 _ENDS: Final = '.spec.restartPolicy == "Never"'
 _TIMES: Final = _annotation("times")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any, Final
 
 import httpx
@@ -16,6 +16,7 @@ from tests.cluster.harness.control_plane import ControlPlane
 from tests.cluster.harness.errors import HarnessError
 from tests.cluster.harness.goldens import goldens
 from tests.cluster.harness.nodes import fates, kwok
+from tests.cluster.harness.nodes.containers import Containers
 from tests.cluster.harness.nodes.fates import Fate, Pods, Rule
 from tests.cluster.harness.nodes.volumes import provisioner
 
@@ -28,9 +29,11 @@ _POD: Final = {"apiVersion": "v1", "kind": "Pod"}
 class Nodes:
     """The driver's hand on the pods; make it with `nodes`."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Api, containers: Containers) -> None:
         """Begin with the one rule that every run's pod succeeds after a second."""
         self.api = api
+        self.containers = containers
+        """The pods whose fate is to be played."""
         self.names: list[str] = []
         self.rules = [Rule(Pods(), fates.succeed())]
         self.watch: Watch = _PodWatch(self)
@@ -43,7 +46,13 @@ class Nodes:
         self.fates([Rule(pods or Pods(), fate)])
 
     def fates(self, rules: Sequence[Rule]) -> None:
-        """Add several rules at once."""
+        """Add several rules at once.
+
+        Raises:
+            HarnessError: a pod is to be played, and no container can be made here.
+        """
+        if any(rule.fate == fates.play() for rule in rules):
+            self.containers.start()
         with self._lock:
             self.rules += rules
         for pod in self.api.list("v1", "Pod"):
@@ -55,6 +64,7 @@ class Nodes:
         with self._lock:
             del self.rules[1:]
             self._failed.clear()
+        self.containers.programs.forget()
 
     def _see(self, pod: Body, *, new: bool) -> None:
         """Give a new pod its fate, and count those that failed."""
@@ -85,6 +95,8 @@ class _PodWatch(Watch):
 
     def _see(self, change: Body) -> None:
         super()._see(change)
+        if change["type"] in {"ADDED", "MODIFIED", "DELETED"}:
+            self._nodes.containers.see(change["type"], change["object"])
         if change["type"] in {"ADDED", "MODIFIED"}:
             self._nodes._see(change["object"], new=change["type"] == "ADDED")
 
@@ -114,14 +126,14 @@ def nodes(plane: ControlPlane) -> Iterator[Nodes]:
         ],
         environment={"HOME": str(home)},
     )
-    found = Nodes(plane.api)
+    found = Nodes(plane.api, Containers(plane.cell, plane.api))
     for body in _wanted():
         answer = plane.api.apply(body)
         if not answer.accepted:
             raise HarnessError("kwok", f"the server refuses a node: {answer.message}")
         found.names.append(body["metadata"]["name"])
     process.wait_until(lambda: _ready(plane.api), 30)
-    with found.watch, provisioner(plane.api):
+    with closing(found.containers), found.watch, provisioner(plane.api):
         yield found
 
 

@@ -1,24 +1,80 @@
-"""Queues of Kueue with room for one run, and generated runs that are put into them."""
+"""Generated runs in Kueue's queues, their queues with room for one, and nodes that only a queue's flavor leads to."""
 
 from __future__ import annotations
 
 import copy
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Final
 
 from mlspec.model.quantity import amount, format_quantity
 from tests.cluster.harness.client import Api, Body, Event, Watch
 from tests.cluster.harness.errors import HarnessError
+from tests.cluster.harness.goldens import compiled
 from tests.cluster.harness.nodes.fates import Fate, Pods, Rule
 from tests.cluster.harness.operators import observe
 from tests.cluster.harness.operators.kueue import API_VERSION, QUEUE
 from tests.cluster.harness.operators.tier import Operators
+from tests.support import ENVIRONMENT, make_root
 
 NAMESPACE: Final = "kueue"
 RUN: Final = "mlspec.dev/run"
 KINDS: Final = {"Job": "batch/v1", "PyTorchJob": "kubeflow.org/v1"}
+QUEUES: Final = {"Job": "small", "PyTorchJob": "large"}
+"""The queue that the project writes for each: the environment's, and the step's own."""
+FLAVORS: Final = {"Job": "batch", "PyTorchJob": "accelerated"}
+"""The flavor of each queue, which is also a label and a taint of its nodes."""
+NODE: Final = "example.com/flavor"
+_PROJECT: Final = """\
+steps:
+  prepare:
+    {{kind: job, image: "ghcr.io/acme/a:1.0", command: [prepare], rerun: {rerun}, resources: {{cpu: 1, memory: 1Gi}}}}
+  train:
+    kind: pytorch
+    image: ghcr.io/acme/a:1.0
+    command: [torchrun, train.py]
+    queue: large
+    nodes: 2
+    gpu: 1
+    rerun: {rerun}
+    resources: {{cpu: 1, memory: 1Gi}}
+"""
+_ENVIRONMENT: Final = ENVIRONMENT.replace(
+    "  t4: {perNode: 4}\n", "  t4: {perNode: 4, nodeSelector: {example.com/nowhere: gpu}}\n"
+)
+# What the environment says of nodes is not for queued runs: no node is like that.
+_QUEUED: Final = f"""\
+{_ENVIRONMENT}\
+namespace: {{pattern: {NAMESPACE}}}
+placement: {{nodeSelector: {{example.com/nowhere: cpu}}}}
+kueue: {{version: 0.17, queue: small}}
+"""
+
+
+def generated(folder: Path, rerun: int = 0) -> list[Body]:
+    """Return what mlspec makes of the project, its Namespace first; another `rerun`, other runs."""
+    (golden,) = compiled(make_root(folder, _PROJECT.format(rerun=rerun), {"dev": _QUEUED}))
+    bodies = [copy.deepcopy(resource.body) for resource in golden.resources]
+    return sorted(bodies, key=lambda item: bool(item["kind"] != "Namespace"))
+
+
+def surroundings() -> Iterator[Body]:
+    """Yield what a platform has beside LocalQueues: flavors, and the nodes that their labels and taints lead to."""
+    for flavor in FLAVORS.values():
+        taint = {"key": NODE, "value": flavor, "effect": "NoSchedule"}
+        toleration = {"key": NODE, "operator": "Equal", "value": flavor, "effect": "NoSchedule"}
+        yield body("ResourceFlavor", flavor, {"nodeLabels": {NODE: flavor}, "tolerations": [toleration]})
+        plenty = {"cpu": "100", "memory": "1Ti", "nvidia.com/gpu": "100", "pods": "100"}
+        yield {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": flavor, "labels": {"kubernetes.io/hostname": flavor, NODE: flavor}},
+            "spec": {"taints": [taint]},
+            "status": {"allocatable": plenty, "capacity": plenty},
+        }
 
 
 @dataclass(frozen=True)
@@ -45,13 +101,17 @@ class Queues:
                 raise HarnessError("kueue", f"{body['kind']} {body['metadata']['name']} is refused: {answer.message}")
 
     def queue(self, name: str, kind: str) -> None:
-        """Make a queue with room for one run of a kind."""
+        """Make a queue with room for one run of a kind, on any node."""
+        self.make(body("ResourceFlavor", "any", {}))
+        self.room(name, kind, "any")
+        self.make(body("LocalQueue", name, {"clusterQueue": name}))
+
+    def room(self, name: str, kind: str, flavor: str) -> None:
+        """Make the ClusterQueue behind a queue, with room for one run of a kind on the nodes of a flavor."""
         wanted = requests(self.templates[kind])
         resources = [{"name": resource, "nominalQuota": asked} for resource, asked in wanted.items()]
-        group = {"coveredResources": list(wanted), "flavors": [{"name": "any", "resources": resources}]}
-        self.make(body("ResourceFlavor", "any", {}))
+        group = {"coveredResources": list(wanted), "flavors": [{"name": flavor, "resources": resources}]}
         self.make(body("ClusterQueue", name, {"namespaceSelector": {}, "resourceGroups": [group]}))
-        self.make(body("LocalQueue", name, {"clusterQueue": name}))
 
     def run(self, kind: str, name: str, queue: str, suspend: bool | None = None) -> Body:
         """Return a run under another name, in a queue; `suspend` None: as mlspec writes it, not at all."""
@@ -141,6 +201,11 @@ def _replicas(run: Body) -> list[Body]:
     if run["kind"] == "Job":
         return [run["spec"]]
     return list(run["spec"]["pytorchReplicaSpecs"].values())
+
+
+def templates(run: Body) -> list[Body]:
+    """Return the pod templates of a run."""
+    return [replica["template"] for replica in _replicas(run)]
 
 
 def pods_of(run: Body) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
+from tests.cluster.harness import crds
 from tests.cluster.harness.cell import Cell
 from tests.cluster.harness.client import Api
 from tests.cluster.harness.control_plane import ControlPlane, control_plane
@@ -37,4 +38,6 @@ def operators(cell: Cell) -> Iterator[Operators]:
         plane = stack.enter_context(control_plane(cell, scheduler=True))
         found = Operators(plane, stack.enter_context(nodes(plane)))
         stack.enter_context(training_operator(plane))
+        # Queued goldens are run, too: without Kueue, which a test starts for itself, nothing reads their label.
+        crds.establish(plane.api, crds.definitions("kueue-0.17"))
         yield found

@@ -1,0 +1,259 @@
+"""What a `patch` must leave as it is: names, labels and numbers that other objects, or the operator, go by.
+
+Objects are compared before and after, whatever the operations' paths say: a whole map that is replaced counts, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple
+
+from mlspec.k8s import meta, options
+from mlspec.k8s.resource import Body
+
+Path = tuple[str, ...]
+"""Keys on the way to a field; `*` stands for every key or item."""
+_OURS: Final = "mlspec.dev/"
+
+
+class Objection(NamedTuple):
+    """What is wrong with an operation, and what to write instead."""
+
+    message: str
+    help: str
+
+
+def objection(before: Body, after: Body) -> Objection | None:
+    """Return the first thing that must not have changed."""
+    for check in _CHECKS:
+        for found in check(before, after):
+            return found
+    return None
+
+
+def _identity(before: Body, after: Body) -> Iterator[Objection]:
+    for path in (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace")):
+        if _at(before, path) != _at(after, path):
+            yield Objection(f"`{'.'.join(path)}` identifies the object", "a patch must leave it as it is")
+    if "status" in after:
+        yield Objection("`status` is written by controllers, never from Git", "remove the operation")
+
+
+def _labels(before: Body, after: Body) -> Iterator[Objection]:
+    yield from _kept_labels(_at(before, ("metadata", "labels")), _at(after, ("metadata", "labels")), "metadata.labels")
+
+
+def _kept_labels(before: Any, after: Any, where: str) -> Iterator[Objection]:
+    old, new = _map(before), _map(after)
+    for key in old:
+        if new.get(key) != old[key]:
+            message = f"{where}: label `{key}` is mlspec's: policies, monitors and queues select by it"
+            yield Objection(message, "add labels beside it, one operation each")
+    for key in new.keys() - old.keys():
+        if str(key).startswith(_OURS):
+            yield Objection(f"{where}: labels below `{_OURS}` are mlspec's own", "choose another prefix")
+        if key == meta.QUEUE_NAME:
+            message = f"{where}: with label `{key}` Kueue would hold back what the plan takes for running"
+            yield Objection(message, "write `queue:` in the step")
+
+
+def _annotations(before: Body, after: Body) -> Iterator[Objection]:
+    old, new = (_map(_at(body, ("metadata", "annotations"))) for body in (before, after))
+    for key in sorted(old.keys() | new.keys(), key=str):
+        if old.get(key) == new.get(key):
+            continue
+        if str(key).startswith(_OURS):
+            yield Objection(f"annotation `{key}` tells mlspec about the object later", "leave it as it is")
+        elif key in _ANNOTATIONS and (key in old or key == meta.SYNC_WAVE):
+            yield Objection(f"annotation `{key}` {_ANNOTATIONS[key][0]}", _ANNOTATIONS[key][1])
+        elif key in (meta.SYNC_OPTIONS, meta.COMPARE_OPTIONS) and options.kept_changed(old.get(key), new.get(key)):
+            message = f"annotation `{key}` decides whether Argo CD deletes the object, or misses it"
+            yield Objection(message, "for runs, write `runs: {onSupersede: keep}` or `delete`")
+
+
+_ANNOTATIONS: Final = {
+    meta.SYNC_WAVE: ("orders the objects by what they need", "write `needs:` in the step"),
+    meta.IGNORE_HEALTH: ("keeps an old failed run from colouring the Application", "leave it as it is"),
+    "serving.kserve.io/deploymentMode": (
+        "decides which ports and pods there are",
+        "the environment's `kserve: {mode: …}` says it",
+    ),
+}
+
+
+def _kept(before: Body, after: Body) -> Iterator[Objection]:
+    for path, reason, help in _KEPT.get(before["kind"], ()):
+        old, new = dict(_values(before, path)), dict(_values(after, path))
+        changed = next((way for way in {**old, **new} if old.get(way) != new.get(way)), None)
+        if changed is not None:
+            yield Objection(f"`{'.'.join(changed)}` {reason}", help)
+
+
+_ONE_POD: Final = "decides how many pods there are, by which volumes and names are judged"
+_PODS: Final = "decides how many pods there are, by which volumes, quota and names are judged"
+_FRONT: Final = "puts a container with a port of its own in front, which no NetworkPolicy opens"
+_SCALED: Final = "lets an autoscaler decide how many pods there are"
+_KEPT: Final[dict[str, tuple[tuple[Path, str, str], ...]]] = {
+    "Job": tuple(
+        (("spec", name), _ONE_POD, "several pods are `kind: pytorch` or `tensorflow`, or several steps")
+        for name in ("parallelism", "completions")
+    ),
+    "PyTorchJob": (
+        (("spec", "pytorchReplicaSpecs", "*", "replicas"), _PODS, "write `nodes:` in the step"),
+        (("spec", "elasticPolicy", "metrics"), _SCALED, "leave `metrics` out"),
+    ),
+    "TFJob": ((("spec", "tfReplicaSpecs", "*", "replicas"), _PODS, "write `replicas:` in the step's `roles`"),),
+    "InferenceService": (
+        (("spec", "predictor", "minReplicas"), _PODS, "write `replicas:` in the service"),
+        (("spec", "predictor", "maxReplicas"), _PODS, "write `replicas:` in the service"),
+        (("spec", "predictor", "workerSpec"), _PODS, "remove the operation"),
+        (("spec", "predictor", "batcher"), _FRONT, "remove the operation"),
+        (("spec", "predictor", "logger"), _FRONT, "remove the operation"),
+        (
+            ("spec", "predictor", "model", "modelFormat"),
+            "decides where metrics are read",
+            "write `model.format:` or `model.version:` in the service",
+        ),
+        (
+            ("spec", "predictor", "model", "runtime"),
+            "decides where metrics are read",
+            "write `model.runtime:` in the service",
+        ),
+        (
+            ("spec", "predictor", "model", "ports"),
+            "decides which port answers, which NetworkPolicies open",
+            "write `image:` and `port:` in the service",
+        ),
+    ),
+    "SeldonDeployment": (
+        (("spec", "replicas"), _PODS, "write `replicas:` in the predictor"),
+        (("spec", "predictors", "*", "replicas"), _PODS, "write `replicas:` in the predictor"),
+        (("spec", "predictors", "*", "name"), "is part of the names of its pods", "write it in `predictors`"),
+        (("spec", "predictors", "*", "componentSpecs", "*", "replicas"), _PODS, "write `replicas:` in the predictor"),
+        (("spec", "predictors", "*", "componentSpecs", "*", "hpaSpec"), _SCALED, "remove the operation"),
+        (("spec", "predictors", "*", "componentSpecs", "*", "kedaSpec"), _SCALED, "remove the operation"),
+    ),
+}
+
+
+class _Pods(NamedTuple):
+    labels: Body
+    spec: Body
+
+
+_TEMPLATES: Final[dict[str, Path]] = {
+    "Job": ("spec", "template"),
+    "PyTorchJob": ("spec", "pytorchReplicaSpecs", "*", "template"),
+    "TFJob": ("spec", "tfReplicaSpecs", "*", "template"),
+    # A transformer or explainer beside the predictor would be pods of their own.
+    "InferenceService": ("spec", "*"),
+    "SeldonDeployment": ("spec", "predictors", "*", "componentSpecs", "*"),
+}
+
+
+def _templates(body: Body) -> dict[Path, _Pods]:
+    found = {}
+    for way, value in _values(body, _TEMPLATES[body["kind"]]):
+        flat = body["kind"] == "InferenceService"
+        labels = _map(value).get("labels") if flat else _at(value, ("metadata", "labels"))
+        found[way] = _Pods(_map(labels), _map(value if flat else _map(value).get("spec")))
+    return found
+
+
+def _pods(before: Body, after: Body) -> Iterator[Objection]:
+    old, new = _templates(before), _templates(after)
+    for way in old.keys() | new.keys():
+        # The graph of a SeldonDeployment may have more units; each predictor says how often they run.
+        if way not in new or (way not in old and before["kind"] != "SeldonDeployment"):
+            what = "adds pods that the plan does not know" if way in new else "takes pods away that the plan counts on"
+            yield Objection(f"`{'.'.join(way)}`: the patch {what}", "describe them by fields of the spec")
+    for way, pods in new.items():
+        known = old.get(way) or next(iter(old.values()))
+        where = ".".join(way)
+        yield from _kept_labels(known.labels, pods.labels, f"the pods of {where}")
+        if pods.spec.get("serviceAccountName") != known.spec.get("serviceAccountName"):
+            message = f"{where}: the pods have a ServiceAccount of their own, without rights"
+            help = f"leave `serviceAccountName: {known.spec.get('serviceAccountName')}`"
+            yield Objection(message, help)
+        if pods.spec.get("hostNetwork", False) is not False:
+            yield Objection(f"{where}: NetworkPolicies do not hold in the host's network", "leave `hostNetwork` out")
+        if way in old:
+            yield from _containers(_by_name(known.spec), _by_name(pods.spec), where)
+
+
+def _by_name(spec: Body) -> dict[str, Body]:
+    containers = spec.get("containers")
+    items = containers if isinstance(containers, list) else []
+    return {str(item["name"]): item for item in items if isinstance(item, dict) and "name" in item}
+
+
+def _containers(before: dict[str, Body], after: dict[str, Body], where: str) -> Iterator[Objection]:
+    for name, container in before.items():
+        if name not in after:
+            message = f"{where}: container `{name}` is the one that the spec describes, found by its name"
+            yield Objection(message, "leave it and its name; more containers may stand behind it")
+            continue
+        if _program(container) != _program(after[name]):
+            message = f"{where}: the command of container `{name}` waits for inputs and marks success, or is the spec's"
+            yield Objection(message, "write `command:` or `script:` in the step or service")
+        ports, found = container.get("ports", []), after[name].get("ports", [])
+        if not isinstance(found, list) or found[: len(ports)] != ports:
+            message = f"{where}: operator and NetworkPolicies go by the ports of container `{name}`"
+            yield Objection(message, "add ports behind them")
+
+
+def _program(container: Body) -> tuple[Any, list[Any]]:
+    """Return what a container starts, and the variables by which the program finds its run."""
+    env = container.get("env")
+    entries = [entry for entry in (env if isinstance(env, list) else []) if isinstance(entry, dict)]
+    return container.get("command"), [entry for entry in entries if str(entry.get("name")).startswith("MLSPEC_")]
+
+
+def _models(before: Body, after: Body) -> Iterator[Objection]:
+    unknown = set(_uris(after)) - set(_uris(before))
+    if unknown:
+        message = f"`{min(unknown)[:100]}`: models are loaded through a network that is opened for their URIs"
+        yield Objection(message, "write `model.uri:` in the service")
+
+
+def _uris(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _uris(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if key in ("storageUri", "modelUri") or (key == "value" and value.get("name") == "STORAGE_URI"):
+                yield str(item)
+            elif isinstance(item, dict | list):
+                yield from _uris(item)
+
+
+def _map(value: Any) -> Body:
+    return value if isinstance(value, dict) else {}
+
+
+def _at(value: Any, path: Path) -> Any:
+    for part in path:
+        value = _map(value).get(part)
+    return value
+
+
+def _values(value: Any, path: Path, way: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield every value that a path leads to, with the way to it."""
+    if not path:
+        yield way, value
+        return
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        if path[0] in ("*", key):
+            yield from _values(item, path[1:], (*way, str(key)))
+
+
+_CHECKS: Final[tuple[Callable[[Body, Body], Iterator[Objection]], ...]] = (
+    _identity,
+    _labels,
+    _annotations,
+    _kept,
+    _pods,
+    _models,
+)

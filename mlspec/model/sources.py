@@ -1,0 +1,81 @@
+"""Where a served model comes from: a place that is named, or a run of a step, current or pinned."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import Field as PydanticField
+from pydantic_core import PydanticCustomError
+
+from mlspec import names
+from mlspec.model.base import Goes, SpecModel, field, refused
+from mlspec.model.scalars import StepName, matching, text
+from mlspec.model.uris import ModelUri
+
+_HASH: Final = rf"[0-9a-f]{{{names.HASH_LENGTH}}}"
+
+
+def relative_path(value: object) -> str:
+    """Accept a path below a run's directory; returned without `./` and trailing `/`."""
+    written = text(value)
+    parts = written.split("/")
+    if written.startswith("/"):
+        raise refused(f"`{written}` is not a relative path", f"write `{written.strip('/')}`: it is below the run")
+    if ".." in parts:
+        raise refused(f"`{written}` contains `..`", "write a path below the run's directory")
+    clean = "/".join(part for part in parts if part not in ("", "."))
+    if not clean or any(char <= " " or char in "?#" for char in clean):
+        raise refused(f"`{written}` is not a path in a model's URI", "write such as `export`")
+    return clean
+
+
+RelativePath = Annotated[str, BeforeValidator(relative_path), WithJsonSchema({"type": "string"})]
+RunHash = Annotated[
+    str,
+    BeforeValidator(matching(_HASH, "the hash of a run", "write the eight digits behind its step: `0123abcd`")),
+    # Eight decimal digits without quotes are a number to an editor.
+    WithJsonSchema({"type": ["string", "number"], "pattern": f"^{_HASH}$"}),
+]
+
+
+class ModelSource(SpecModel):
+    """A place by URI, or what a run of a step left; each kind says whether one is required."""
+
+    uri: ModelUri | None = field(
+        None,
+        "Where the model lies: s3://, gs://, hf://, pvc://, oci:// or https://; instead of `from`.",
+        "`storageUri` of KServe, `modelUri` of Seldon; a NetworkPolicy opens the scheme's destination",
+        "s3://models/classifier",
+    )
+    # `from` is a word of Python's; the alias is what users write.
+    step: StepName | None = PydanticField(
+        None,
+        alias="from",
+        description="A step whose run made the model, instead of `uri`.",
+        examples=["train"],
+        json_schema_extra=Goes("the model's URI, `pvc://<claim>/<project>/<step>-<hash>/<path>`, and the gate Job"),
+    )
+    path: RelativePath | None = field(
+        None,
+        "With `from`: where the model lies in the run's directory. Default: the directory itself.",
+        "the end of the model's URI",
+        "export",
+    )
+    run: RunHash | None = field(
+        None,
+        "With `from`: the pin, the hash of one run of the step; written by `mlspec promote`. Required where the "
+        "environment's `promotion` is pinned: until then the service is left out.",
+        "the model's URI",
+        "0123abcd",
+    )
+
+    def source_errors(self) -> list[tuple[tuple[int | str, ...], PydanticCustomError]]:
+        """Return what is written beside what it does not go with, by place in this map."""
+        errors: list[tuple[tuple[int | str, ...], PydanticCustomError]] = []
+        if self.uri is not None and self.step is not None:
+            errors.append((("uri", "[key]"), refused("`uri` beside `from`", "keep one of the two")))
+        if self.step is None:
+            wrong = refused("this needs `from`", "add `from: <step>`, or write it into `uri`")
+            errors += [((name, "[key]"), wrong) for name in ("path", "run") if getattr(self, name) is not None]
+        return errors

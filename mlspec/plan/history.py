@@ -1,0 +1,65 @@
+"""The runs that were written before, as their files tell: pins may name them, and promotion chooses among them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from mlspec import yamltext
+from mlspec.ir import Place
+from mlspec.ir_runs import KeptRun
+from mlspec.k8s import meta
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The run files of one project, by path from generated/; nothing is parsed that is not asked for."""
+
+    project: str = ""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+    def find(self, environment: str, run: str) -> KeptRun | None:
+        """Return a run by its name."""
+        content = self.files.get(f"{self._folder(environment)}{run}.yaml")
+        return _parse(run, content) if content is not None else None
+
+    def names(self, environment: str) -> list[str]:
+        """Return the names of all runs of an environment."""
+        folder = self._folder(environment)
+        return sorted(path.removeprefix(folder)[: -len(".yaml")] for path in self.files if path.startswith(folder))
+
+    def needing(self, environment: str, run: str) -> Iterator[KeptRun]:
+        """Yield the runs that need a run, directly or not."""
+        folder = self._folder(environment)
+        waiting, seen = [run], {run}
+        while waiting:
+            needed = waiting.pop()
+            for path, content in sorted(self.files.items()):
+                name = path.removeprefix(folder)[: -len(".yaml")]
+                if not path.startswith(folder) or name in seen or needed.encode() not in content:
+                    continue
+                found = _parse(name, content)
+                if found is not None and needed in found.inputs:
+                    seen.add(name)
+                    waiting.append(name)
+                    yield found
+
+    def _folder(self, environment: str) -> str:
+        return f"{self.project}/overlays/{environment}/{Place.PIPELINE}/"
+
+
+def _parse(name: str, content: bytes) -> KeptRun | None:
+    """Return a run from its file; None for a file that holds no such run."""
+    try:
+        documents = yamltext.load_all(content.decode())
+        metadata: Any = next(body["metadata"] for body in documents if body["metadata"]["name"] == name)
+        annotations = metadata.get("annotations", {})
+        inputs = tuple(word for word in annotations.get(meta.INPUTS, "").split(",") if word)
+        gate = json.loads(annotations.get(meta.GATE, "{}"))
+        return KeptRun(name, metadata["labels"][meta.STEP], inputs, annotations.get(meta.OUTPUT), gate)
+    except (UnicodeDecodeError, yaml.YAMLError, ValueError, KeyError, TypeError, AttributeError, StopIteration):
+        return None

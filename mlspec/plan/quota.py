@@ -1,0 +1,57 @@
+"""Runs that a namespace's own quota can never hold: pods beyond it are refused, and the run waits for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from mlspec.diagnostics import Severity
+from mlspec.ir import Plan, Stated
+from mlspec.ir_environment import PlannedQuota
+from mlspec.kind_specs import WorkloadSpec
+from mlspec.model.quantity import amount, format_quantity
+from mlspec.plan.scope import Scope
+from mlspec.spec.environment import EnvironmentFields
+from mlspec.spec.project import Project
+
+
+def check(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
+    """Warn of each run that asks for more than the whole quota; Kueue, which looks at its own alone, would admit it."""
+    quota = plan.target.quota
+    if quota is None or not plan.target.manage_namespace:
+        return
+    for stated in plan.steps:
+        for what, wanted, limit in _beyond(stated, quota):
+            pods = "its pod asks" if stated.facts.pods == 1 else f"its {stated.facts.pods} pods together ask"
+            message = f"{pods} for {wanted} {what}, and the whole quota of {scope.place} is {limit}"
+            help = f"ask for less, or raise `quota` in environments/{scope.environment_name}.yaml"
+            path = ("steps", stated.workload.name)
+            scope.report("MLS217", message, path, help, severity=Severity.WARNING, at_key=True)
+
+
+def _beyond(stated: Stated, quota: PlannedQuota) -> Iterator[tuple[str, str, str]]:
+    """Yield what is asked for in vain, how much of it, and how much there is."""
+    asked = _asked(stated)
+    limits = {"cpu": quota.cpu, "memory": quota.memory}
+    if quota.gpu is not None:
+        limits |= {device: str(quota.gpu) for device in quota.devices}
+    for what, limit in limits.items():
+        wanted = asked.get(what, Fraction(0))
+        if limit is not None and wanted > amount(limit):
+            yield what, format_quantity(wanted, binary=what == "memory"), limit
+
+
+def _asked(stated: Stated) -> dict[str, Fraction]:
+    """Return what all pods of a run ask for at the same time."""
+    spec = stated.workload.spec
+    if not isinstance(spec, WorkloadSpec):
+        raise TypeError(f"{stated.workload.name} is not a step")
+    total: dict[str, Fraction] = {}
+    for path, written in spec.parts().items():
+        resources = stated.workload.parts[path].resources
+        pods = int(getattr(written, "replicas", 1)) if path else stated.facts.pods
+        each = {"cpu": amount(resources.cpu), "memory": amount(resources.memory)}
+        each |= {name: Fraction(count) for name, count in resources.devices}
+        for name, count in each.items():
+            total[name] = total.get(name, Fraction(0)) + count * pods
+    return total

@@ -1,0 +1,156 @@
+"""Services that follow a run or a pin: `model.from` in, the model's URI and what the gate must judge out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from mlspec import codes, names
+from mlspec.diagnostics import suggestion
+from mlspec.ir import PartPath, Placement, Stated, Target
+from mlspec.ir_runs import Evaluation, KeptRun, PlannedGate, ServedRun
+from mlspec.kind_specs import ServiceSpec, StepSpec
+from mlspec.model.sources import ModelSource
+from mlspec.plan.history import History
+from mlspec.plan.scope import Path, Scope
+
+_SCHEME: Final = "pvc://"
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The runs of one project in one environment, and those that were before."""
+
+    project: str
+    planned: Mapping[str, Stated]
+    specs: Mapping[str, StepSpec]
+    history: History
+
+    def kept(self, environment: str, run: str) -> KeptRun | None:
+        """Return a run, current or kept."""
+        for stated in self.planned.values():
+            if stated.workload.object_name == run:
+                return current(stated)
+        return self.history.find(environment, run)
+
+    def known(self, environment: str, step: str) -> list[str]:
+        """Return the names of all runs of a step."""
+        now = [self.planned[step].workload.object_name] if step in self.planned else []
+        before = [name for name in self.history.names(environment) if names.is_run_of(name, step)]
+        return list(dict.fromkeys([*now, *before]))
+
+    def evaluations(self, environment: str, served: KeptRun) -> Iterator[Evaluation]:
+        """Yield the gated steps that need a run, directly or not, or are it, with the runs that judged it.
+
+        Of a current run these are current runs; of one that was superseded all that needed it, since nothing tells
+        which was the last.
+        """
+        if served.gate:
+            yield Evaluation(served.step, (served,))
+        now = {stated.workload.object_name: current(stated) for stated in self.planned.values()}
+        if served.name in now:
+            judges = [run for run in now.values() if run.gate and _needs(run, served.name, now)]
+        else:
+            judges = [run for run in self.history.needing(environment, served.name) if run.gate]
+        for step in sorted({run.step for run in judges} - {served.step}):
+            yield Evaluation(step, tuple(run for run in judges if run.step == step))
+
+
+def current(stated: Stated) -> KeptRun:
+    """Return a planned run as its file will tell."""
+    run = stated.workload.run
+    claim = run.claim if run.marked else None
+    inputs = tuple(sorted(item.run for item in run.upstream))
+    return KeptRun(stated.workload.object_name, stated.workload.name, inputs, claim, run.gate)
+
+
+def _needs(run: KeptRun, wanted: str, known: Mapping[str, KeptRun]) -> bool:
+    return any(name == wanted or (name in known and _needs(known[name], wanted, known)) for name in run.inputs)
+
+
+def left_out(name: str, spec: ServiceSpec, target: Target, scope: Scope) -> bool:
+    """Say whether a service has to wait for its first pin; a note says so."""
+    if target.promotion != "pinned" or target.environment is None:
+        return False
+    open_ = [path for path, model in spec.models().items() if model.step is not None and model.run is None]
+    if open_:
+        message = f"service `{name}` is left out of {scope.place}: no run is pinned there"
+        help = f"`mlspec promote {name} --to {target.environment}` pins the newest run"
+        place = ("services", name, *open_[0], "model")
+        scope.report("MLS238", message, place, help, severity=codes.severity("MLS238"), at_key=True)
+    return bool(open_)
+
+
+def resolve(
+    name: str, spec: ServiceSpec, steps: Steps, target: Target, scope: Scope, helper: str, placement: Placement
+) -> tuple[ServiceSpec, PlannedGate | None]:
+    """Return a service whose models have URIs, and its gate; without an environment the URIs stay open."""
+    environment = target.environment or ""
+    models: dict[PartPath, ModelSource] = {}
+    served: list[ServedRun] = []
+    judged: dict[str, Evaluation] = {}
+    for path, model in spec.models().items():
+        place = ("services", name, *path, "model")
+        run = _run(model, steps, environment, place, scope) if target.environment and model.step else None
+        if run is None or run.claim is None:
+            models[path] = model
+            continue
+        inside = "/".join(part for part in (steps.project, run.name, model.path) if part)
+        models[path] = model.model_copy(update={"uri": f"{_SCHEME}{run.claim}/{inside}"})
+        served.append(ServedRun(run.step, run.name, run.claim, inside))
+        for evaluation in steps.evaluations(environment, run):
+            before = judged.get(evaluation.step)
+            together = {item.name: item for item in [*(before.runs if before else ()), *evaluation.runs]}
+            judged[evaluation.step] = Evaluation(evaluation.step, tuple(together.values()))
+    if not served:
+        return spec, None
+    gate = PlannedGate(
+        tuple(served), tuple(judged.values()), helper, placement.node_selector, tuple(placement.tolerations)
+    )
+    return spec.with_models(models), gate
+
+
+def _run(model: ModelSource, steps: Steps, environment: str, place: Path, scope: Scope) -> KeptRun | None:
+    """Return the run that a model comes from: the pin, or the current one."""
+    step = model.step or ""
+    stated = steps.planned.get(step)
+    where = (*place, "from")
+    if stated is None:
+        if not scope.written("steps", step):
+            message = f"there is no step `{step}`{scope.taken('steps', step)}"
+            scope.report("MLS201", message, where, suggestion(step, steps.specs, "steps"))
+        return None
+    if model.run is None or names.run(step, model.run) == stated.workload.object_name:
+        found = current(stated)
+    else:
+        kept = steps.history.find(environment, names.run(step, model.run))
+        if kept is None or kept.step != step:
+            _unknown_run(model.run, step, steps, environment, (*place, "run"), scope)
+            return None
+        found = kept
+    if found.claim is None:
+        _no_directory(step, found, stated, where, scope)
+        return None
+    return found
+
+
+def _unknown_run(run: str, step: str, steps: Steps, environment: str, path: Path, scope: Scope) -> None:
+    known = [name.rpartition("-")[2] for name in steps.known(environment, step)]
+    message = f"{scope.place} has no run `{names.run(step, run)}`"
+    shown = ", ".join(f"`{digest}`" for digest in known[:6]) + (", …" if len(known) > 6 else "")
+    scope.report("MLS241", message, path, f"runs of `{step}` there: {shown}; `mlspec promote` writes the pin")
+
+
+def _no_directory(step: str, found: KeptRun, stated: Stated, path: Path, scope: Scope) -> None:
+    """Report a run whose success nobody can see, with what the step lacks."""
+    run = stated.workload.run
+    if found.name != stated.workload.object_name:
+        message, help = f"run `{found.name}` was written without a run directory", "pin a newer run"
+    elif run.directory is None:
+        message = f"step `{step}` has no output: it mounts no volume for writing"
+        help = f"mount one in `steps.{step}.mounts`, and name it in `output` if there are several"
+    else:
+        message = f"step `{step}` does not mark its success, so nothing tells when its model is whole"
+        help = "give it `command:` or `script:` and no `handoff: none`, or write `uri: pvc://…` here"
+    scope.report("MLS240", message, path, help)

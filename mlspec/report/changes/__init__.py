@@ -1,0 +1,1 @@
+"""Differences in, text, Markdown or JSON out."""
