@@ -20,6 +20,12 @@ def _mounted(step: Data, mounts: Data) -> None:
         step.pop(name, None)
 
 
+def _alone(step: Data) -> None:
+    """Start the program without the wrapper; a gate needs the marker that nobody sets then."""
+    step["handoff"] = "none"
+    step.pop("gate", None)
+
+
 def _reorder(step: Data) -> None:
     for key in sorted(step, reverse=True):
         step[key] = step.pop(key)
@@ -48,7 +54,7 @@ HASHED_EDITS: dict[str, Edit] = {
     "mounts": lambda step: _mounted(step, {"outside": "/changed"}),
     "read only": lambda step: _mounted(step, {"outside": {"path": "/mnt/x", "readOnly": True}}),
     "rerun": _set("rerun", 17),
-    "handoff": _set("handoff", "none"),
+    "handoff": _alone,
     "queue": _set("queue", "changed"),
     "files": _set("files", {"src/train.py": "/changed.py"}),
     "patch": _set("patch", [{"op": "add", "path": "/metadata/annotations/example.com~1a", "value": "b"}]),

@@ -47,6 +47,10 @@ def edits(draw: st.DrawFn, table: dict[str, Edit]) -> tuple[Root, Root, int, str
     for project in root.projects:
         # What an override sets, an edit above it does not reach.
         project["environments"] = {name: {"enabled": False} for name in project["environments"] if draw(st.booleans())}
+        # What a step is served for is no part of its run, but not every edit leaves something to serve.
+        for service in project["services"].values():
+            if "from" in service["model"]:
+                service["model"] = {"format": "sklearn", "uri": "oci://r/m:1"}
     index = draw(st.sampled_from([i for i, project in enumerate(root.projects) if project["steps"]]))
     step = draw(st.sampled_from(sorted(root.projects[index]["steps"])))
     name = draw(st.sampled_from(sorted(table)))

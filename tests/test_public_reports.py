@@ -128,7 +128,10 @@ CASES: Final = (
         14,
         "argo_22869",
         "argo-cd 22869: a Namespace that the AppProject does not permit",
-        ("cluster/test_argocd_goldens.py::test_applies_everything_once_in_the_order_of_the_waves",),
+        (
+            "cluster/test_argocd_goldens.py::test_applies_everything_once_in_the_order_of_the_waves",
+            "cluster/test_argocd_unmanaged.py::test_it_is_synced_and_nothing_of_the_platform_is_touched",
+        ),
     ),
     Case(15, "kust_6031", "kustomize 6031: 5.8.0 builds something else from the same files"),
     Case(

@@ -179,17 +179,19 @@ def test_a_pin_is_a_hotfix_in_an_environment_that_follows(tmp_path: Path) -> Non
     assert _uri(root).split("/")[-3] == old
 
 
-def test_retries_end_for_a_pin_and_not_for_what_follows(tmp_path: Path) -> None:
-    def limit(root: Path) -> int:
+def test_serving_is_tried_until_its_gate_passes_and_a_pin_more_often(tmp_path: Path) -> None:
+    def retry(root: Path) -> tuple[int, str]:
         bodies = yamltext.load_all((root / "generated/argocd/dev/demo.yaml").read_text())
         serving = next(body for body in bodies if body["metadata"]["name"] == "demo-dev-serving")
-        return int(serving["spec"]["syncPolicy"]["retry"]["limit"])
+        found = serving["spec"]["syncPolicy"]["retry"]
+        assert found["refresh"] is True, "a commit that mends it is taken by the next retry"
+        return found["limit"], found["backoff"]["maxDuration"]
 
-    assert limit(_write(tmp_path / "follow", _PROJECT)) == -1
+    assert retry(_write(tmp_path / "follow", _PROJECT)) == (-1, "1m")
     root = _write(tmp_path / "pinned", _PROJECT, ENVIRONMENT)
-    assert limit(_write(root, _pinned(_runs(root)["train"][-8:]), ENVIRONMENT)) >= 0
+    assert retry(_write(root, _pinned(_runs(root)["train"][-8:]), ENVIRONMENT)) == (-1, "20s")
     by_uri = "services: {chat: {kind: kserve, model: {format: sklearn, uri: 's3://m/c'}}}\n"
-    assert limit(_write(tmp_path / "uri", by_uri)) >= 0
+    assert retry(_write(tmp_path / "uri", by_uri)) == (-1, "20s")
 
 
 def test_the_base_holds_the_service_without_the_model(tmp_path: Path) -> None:

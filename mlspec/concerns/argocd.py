@@ -21,9 +21,12 @@ _API: Final = "argoproj.io/v1alpha1"
 _RETRIES: Final[dict[Place, dict[str, Any]]] = {
     Place.FOUNDATION: {"limit": 10, "refresh": True, "backoff": {"duration": "10s", "factor": 2, "maxDuration": "5m"}},
     Place.PIPELINE: {"limit": 5, "refresh": True, "backoff": {"duration": "5s", "factor": 2, "maxDuration": "1m"}},
-    Place.SERVING: {"limit": 5, "refresh": True, "backoff": {"duration": "5s", "factor": 2, "maxDuration": "1m"}},
+    # In a new cluster the gate of a pinned service fails until its run has trained again; after retries that end, Argo
+    # CD tries the same commit no more (seen on 3.5). A commit that mends a pin is taken by the next retry, so they are
+    # short.
+    Place.SERVING: {"limit": -1, "refresh": True, "backoff": {"duration": "5s", "factor": 2, "maxDuration": "20s"}},
 }
-# Where services follow their steps, the gate fails until the newest run has passed, which may take days.
+# Where services follow their steps, the gate fails as a rule until the newest run has passed, which may take days.
 _FOLLOWS: Final = {"limit": -1, "refresh": True, "backoff": {"duration": "5s", "factor": 2, "maxDuration": "1m"}}
 # Self-heal would sync runs one by one, past the waves that order them.
 _SELF_HEALS: Final = frozenset({Place.FOUNDATION, Place.SERVING})

@@ -20,7 +20,8 @@ fi
 [ -z "${BASH_VERSION-}" ] || set +o posix
 
 # Process 1 ignores every signal that it has no trap for. Before the program starts, a signal ends the wait at once;
-# while it starts, the signal is kept for it; afterwards it is passed on.
+# while it starts, the signal is kept for it; afterwards it is passed on. A shell starts what runs in the background with
+# INT and QUIT ignored, so both are passed on as TERM: a stop is meant.
 _program=none _kept='' _passed='' _timer=''
 take() {
   case $_program in
@@ -30,8 +31,8 @@ take() {
   esac
 }
 trap 'take HUP 129' HUP
-trap 'take INT 130' INT
-trap 'take QUIT 131' QUIT
+trap 'take TERM 130' INT
+trap 'take TERM 131' QUIT
 trap 'take USR1 138' USR1
 trap 'take USR2 140' USR2
 trap 'take TERM 143' TERM
@@ -54,16 +55,11 @@ done
 sleep 1 &
 _timer=$!
 
-# A background command has no standard input, and INT and QUIT ignored. Only job control leaves it these two; dash and
-# busybox have none without a terminal, and on a terminal it would stop the program. What remains there: the program
-# and what it starts ignore INT and QUIT unless they set handlers, so both are passed on as TERM: a stop is meant.
+# A background command has no standard input of its own: it is given ours.
 exec 3<&0
-[ -t 0 ] || set -m 2>/dev/null
-case $- in *m*) ;; *) trap 'take TERM 130' INT; trap 'take TERM 131' QUIT ;; esac
 _program=starting
 exec "$@" <&3 3<&- &
 _program=$!
-set +m
 [ -z "$_kept" ] || take "$_kept"
 
 # A trap ends the wait with no status of the program's, so the wait is repeated. If the program had ended before, its

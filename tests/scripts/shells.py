@@ -130,16 +130,6 @@ class Shell:
         assert path is not None, f"there is no {self.name} here: run `make tools`, or install the package {self.name}"
         return path, called
 
-    @property
-    def controls_jobs(self) -> bool:
-        """Say whether the shell has job control without a terminal."""
-        path, called = self.program
-        probe = [called, "-c", "set -m 2>/dev/null; case $- in *m*) echo yes ;; esac"]
-        found = subprocess.run(
-            probe, executable=path, capture_output=True, text=True, check=True, start_new_session=True
-        )
-        return found.stdout == "yes\n"
-
     def start(
         self,
         *program: str,

@@ -43,8 +43,8 @@ def test_a_signal_reaches_the_program(name: str, shell: Shell, variables: dict[s
     time.sleep(_SETTLED)
     started.send(name)
     assert started.status() == 7
-    # Without job control the program would ignore these two.
-    expected = name if name not in ("INT", "QUIT") or shell.controls_jobs else "TERM"
+    # A program in the background ignores these two.
+    expected = name if name not in ("INT", "QUIT") else "TERM"
     assert started.output == f"ready heard SIG{expected}".encode()
     assert list(run_folder.iterdir()) == []
 
@@ -55,7 +55,7 @@ def test_a_program_without_handlers_ends_by_the_signal(name: str, status: int, s
     started.until("ready")
     time.sleep(_SETTLED)
     started.send(name)
-    assert started.status() == (status if name != "INT" or shell.controls_jobs else 143)
+    assert started.status() == (status if name != "INT" else 143)
 
 
 def test_each_of_several_signals_is_passed_on(shell: Shell, variables: dict[str, str], run_folder: Path) -> None:
