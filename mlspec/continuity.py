@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from mlspec import codes
 from mlspec.check import references
 from mlspec.check.schema import check_schema
 from mlspec.check.versions import schema_folders
@@ -16,6 +17,8 @@ from mlspec.files import before as files
 from mlspec.files import claims, lock
 from mlspec.files.lock import State
 from mlspec.ir import Place
+from mlspec.k8s import meta
+from mlspec.k8s.resource import Body
 from mlspec.layout import run_path
 from mlspec.model.operators import KSERVE
 from mlspec.spec.discover import GENERATED
@@ -31,6 +34,7 @@ def check(compiled: Compiled, workspace: Workspace, generated: Path) -> Iterator
     for name in compiled.plans:
         yield from _claims(compiled, name, workspace.environments[name], generated)
         yield from _modes(compiled, name, workspace.environments[name], generated)
+        yield from _lost(compiled, name)
         yield from _kept_runs(compiled, name, schema_folders(workspace.environments[name].model))
 
 
@@ -107,6 +111,16 @@ def _has_claims(generated: Path, state: State, project: str) -> bool:
     )
 
 
+def _lost(compiled: Compiled, name: str) -> Iterator[Diagnostic]:
+    """Yield run files that are missing while a pin leads into the past: one of them may have judged what is served."""
+    plan = compiled.plans[name]
+    now = {stated.workload.object_name for stated in plan.steps}
+    served = {run.run for stated in plan.services if (gate := stated.workload.gate) for run in gate.served}
+    for path in compiled.history.lost(name) if served - now else ():
+        message = "the file of a run is missing, and a service is pinned to a run of that time"
+        yield Diagnostic("MLS502", message, whole_file(path), help=f"restore it with `git checkout {path}`")
+
+
 def _kept_runs(compiled: Compiled, name: str, folders: tuple[Path, ...]) -> Iterator[Diagnostic]:
     """Judge the run files that were written before: they are taken as they are, so they must be what they claim."""
     plan, resources = compiled.plans[name], compiled.resources[name]
@@ -121,12 +135,22 @@ def _kept_runs(compiled: Compiled, name: str, folders: tuple[Path, ...]) -> Iter
         place = whole_file(f"{GENERATED}/{run_path(compiled.project.name, name, fresh.key.name)}")
         for code, message in check_schema(folders, kept.body):
             yield Diagnostic(code, f"{kept.key}: {message}", place)
+        if _is_kept(kept.body) != _is_kept(fresh.body):
+            message = (
+                f"{kept.key} was written to be {'kept' if _is_kept(kept.body) else 'deleted'} once it is superseded"
+            )
+            help = "`runs.onSupersede` counts from the next run: run files are written once"
+            yield Diagnostic("MLS250", message, place, help=help, severity=codes.severity("MLS250"))
         if _images(kept.body) != _images(fresh.body):
             message = f"{kept.key} runs another image than its name stands for"
             yield Diagnostic("MLS508", message, place, help=f"restore it with `git checkout {place.file}`")
     for resource, message in references.check_references(plan, taken):
         place = whole_file(f"{GENERATED}/{run_path(compiled.project.name, name, resource.key.name)}")
         yield Diagnostic("MLS303", f"{resource.key}: {message}", place)
+
+
+def _is_kept(body: Body) -> bool:
+    return meta.SYNC_OPTIONS in body["metadata"].get("annotations", {})
 
 
 def _images(value: Any) -> list[str]:

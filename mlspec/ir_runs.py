@@ -37,6 +37,8 @@ class Upstream:
     """Its directory as the needing container sees it; None where its volume is not mounted."""
     awaited: bool
     """True where the wrapper waits for its marker; otherwise only waves order the two."""
+    together: bool = False
+    """True where both may be there at the same time, the one that waits and the one that is waited for."""
 
 
 @dataclass(frozen=True, slots=True)

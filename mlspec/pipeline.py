@@ -19,7 +19,6 @@ from mlspec.files.lock import Lock, State
 from mlspec.files.marks import ROOT, digest, lock_path
 from mlspec.k8s.resource import Resource
 from mlspec.layout import PlannedEnvironment, lay_out
-from mlspec.plan.history import History
 from mlspec.plan.resolve import build_base_plan, build_plan
 from mlspec.spec.discover import ENVIRONMENT_FOLDER, GENERATED, PROJECT_FILE
 from mlspec.spec.problems import locate
@@ -58,7 +57,7 @@ def conclude(compilation: Compilation, *, laid_out: bool) -> None:
 def _plan(workspace: Workspace, project: LoadedProject, only: Sequence[str]) -> Compiled:
     generated = workspace.root / GENERATED
     state = lock.read_state(generated, project.name)
-    compiled = Compiled(project, state, History(project.name, lock.read_runs(generated, state)))
+    compiled = Compiled(project, state, lock.read_history(generated, project.name, state))
     for name, variant in project.variants.items():
         environment = workspace.environments[name]
         plan, diagnostics = build_plan(variant, environment, project.base, compiled.history)

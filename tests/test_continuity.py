@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mlspec import yamltext
 from tests.support import ENVIRONMENT, PROJECT, make_root, mlspec
 
 _VOLUMES = "volumes: {data: {size: 1Gi}, models: {size: 5Gi, access: ReadWriteMany}}\n"
@@ -118,3 +119,38 @@ def test_what_was_edited_by_hand_is_no_reason_to_refuse(tmp_path: Path) -> None:
     result = mlspec(root, "check", "--output-format", "concise")
     assert "internal" not in result.output
     assert "MLS249" not in result.output
+
+
+_STEP = "steps: {a: {kind: job, image: 'a/b:1', command: [a]}}\n"
+
+
+@pytest.mark.parametrize(("before", "after"), [("keep", "delete"), ("delete", "keep")])
+def test_what_becomes_of_runs_counts_from_the_next_run(tmp_path: Path, before: str, after: str) -> None:
+    root = _generated(tmp_path, _STEP, f"{ENVIRONMENT}runs: {{onSupersede: {before}}}\n")
+    (path,) = (root / "generated/demo/overlays/dev/pipeline").glob("a-*.yaml")
+    content = path.read_bytes()
+    (root / "environments/dev.yaml").write_text(f"{ENVIRONMENT}runs: {{onSupersede: {after}}}\n")
+    assert mlspec(root, "generate").code == 0
+    assert path.read_bytes() == content
+    checked = mlspec(root, "check")
+    assert checked.code == 0
+    written = {"keep": "kept", "delete": "deleted"}[before]
+    assert f"note[MLS250]: Job {path.stem} was written to be {written} once it is superseded" in checked.stdout
+    (root / "mlproject.yaml").write_text(PROJECT + _STEP.replace("[a]", "[b]"))
+    assert mlspec(root, "generate").code == 0
+    assert mlspec(root, "check").stdout == ""
+
+
+def test_a_queue_stays_while_a_run_may_wait_in_it(tmp_path: Path) -> None:
+    def queues(root: Path) -> set[str]:
+        found = (
+            yamltext.load_all(path.read_text()) for path in (root / "generated").rglob("foundation/resources.yaml")
+        )
+        return {b["metadata"]["name"] for bodies in found for b in bodies if b["kind"] == "LocalQueue"}
+
+    root = _generated(tmp_path, _STEP, f"{ENVIRONMENT}kueue: {{version: 0.17, queue: first}}\n")
+    assert queues(root) == {"first"}
+    (root / "environments/dev.yaml").write_text(f"{ENVIRONMENT}kueue: {{version: 0.17, queue: second}}\n")
+    assert mlspec(root, "generate").code == 0
+    assert queues(root) == {"first", "second"}
+    assert mlspec(root, "check").code == 0

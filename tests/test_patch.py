@@ -142,6 +142,8 @@ _GOLDENS = {
 _MASTER = "/spec/pytorchReplicaSpecs/Master/template"
 _CHIEF = "/spec/tfReplicaSpecs/Chief/template"
 _UNIT = "/spec/predictors/0/componentSpecs/0"
+_MAIN = "/spec/template/spec/containers/0"
+_CLAIM = "/spec/template/spec/volumes/0/persistentVolumeClaim"
 _NOTE = "/metadata/annotations/mlspec.dev~1note"
 _QUEUE = "/metadata/labels/kueue.x-k8s.io~1queue-name"
 
@@ -189,8 +191,38 @@ def _operation(op: str, path: str, value: Any) -> Body:
         ("Job", "add", "/spec/template/spec/hostNetwork", True, "NetworkPolicies do not hold"),
         ("Job", "replace", "/spec/template/spec/containers", [], "container `main`"),
         ("Job", "replace", "/spec/template/spec/containers/0/command", ["sh"], "the command of container `main`"),
+        ("Job", "add", "/spec/completionMode", "Indexed", "`spec.completionMode` makes indexed pods"),
+        ("Job", "add", "/spec/backoffLimitPerIndex", 1, "`spec.backoffLimitPerIndex` makes indexed pods"),
+        ("Job", "add", "/spec/managedBy", "example.com/x", "`spec.managedBy` hands the object to another"),
+        ("Job", "replace", "/spec/template/spec/restartPolicy", "OnFailure", "restartPolicy` decides what a retry is"),
+        ("Job", "remove", f"{_MAIN}/volumeMounts", None, "container `main` has mounted at /data"),
+        ("Job", "remove", f"{_MAIN}/volumeMounts/0", None, "container `main` has mounted at /data"),
+        ("Job", "replace", f"{_MAIN}/volumeMounts/0/mountPath", "/elsewhere", "has mounted at /data"),
+        ("Job", "add", f"{_MAIN}/volumeMounts/0/subPath", "x", "has mounted at /data"),
+        ("Job", "add", f"{_MAIN}/volumeMounts/0/readOnly", True, "has mounted at /data"),
+        ("Job", "add", f"{_MAIN}/volumeMounts/-", {"name": "x", "mountPath": "//data/."}, "has mounted at /data"),
+        ("Job", "replace", "/spec/template/spec/volumes", "x", "volume `data` is the spec's"),
+        ("Job", "replace", f"{_CLAIM}/claimName", "x", "volume `data` is the spec's"),
+        ("Job", "add", f"{_CLAIM}/readOnly", True, "volume `data` is the spec's"),
+        (
+            "Job",
+            "add",
+            "/spec/template/spec/volumes/-",
+            {"name": "data", "emptyDir": {}},
+            "volume `data` is the spec's",
+        ),
+        ("PyTorchJob", "add", "/spec/runPolicy/managedBy", "example.com/x", "managedBy` hands the object to another"),
+        (
+            "PyTorchJob",
+            "replace",
+            f"{_MASTER[:-9]}/restartPolicy",
+            "ExitCode",
+            "restartPolicy` decides what a retry is",
+        ),
+        ("TFJob", "add", "/spec/runPolicy/managedBy", "example.com/x", "managedBy` hands the object to another"),
+        ("TFJob", "replace", f"{_CHIEF[:-9]}/restartPolicy", "ExitCode", "restartPolicy` decides what a retry is"),
         ("PyTorchJob", "replace", "/spec/pytorchReplicaSpecs/Master/replicas", 2, "Master.replicas` decides"),
-        ("PyTorchJob", "remove", "/spec/pytorchReplicaSpecs/Worker", None, "Worker.replicas` decides"),
+        ("PyTorchJob", "remove", "/spec/pytorchReplicaSpecs/Worker", None, "takes pods away"),
         ("PyTorchJob", "add", "/spec/elasticPolicy", {"metrics": [{"type": "Resource"}]}, "lets an autoscaler decide"),
         ("PyTorchJob", "replace", f"{_MASTER}/spec/containers/0/name", "main", "container `pytorch`"),
         ("PyTorchJob", "replace", f"{_MASTER}/spec/containers/0/ports/0/name", "x", "ports of container `pytorch`"),
@@ -255,6 +287,8 @@ def test_what_a_patch_must_leave(kind: str, op: str, path: str, value: Any, word
         ("Job", "add", "/spec/template/spec/containers/-", {"name": "sidecar", "image": "x"}),
         ("Job", "add", "/spec/template/spec/containers/0", {"name": "sidecar", "image": "x"}),
         ("Job", "add", "/spec/template/spec/volumes/-", {"name": "cache", "emptyDir": {}}),
+        ("Job", "add", "/spec/template/spec/volumes/0", {"name": "cache", "emptyDir": {}}),
+        ("Job", "add", f"{_MAIN}/volumeMounts/-", {"name": "cache", "mountPath": "/cache"}),
         ("Job", "add", "/metadata/annotations/argocd.argoproj.io~1sync-options", "Prune=false,Validate=false"),
         ("PyTorchJob", "add", f"{_MASTER}/spec/containers/0/ports/-", {"containerPort": 1, "protocol": "TCP"}),
         ("PyTorchJob", "add", "/spec/elasticPolicy", {"rdzvBackend": "c10d", "maxRestarts": 3}),

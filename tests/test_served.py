@@ -129,15 +129,18 @@ def test_a_pin_outlives_its_run_and_is_judged_by_the_runs_that_needed_it(tmp_pat
     assert _runs(root)["train"] != old["train"]
     assert _uri(root) == f"pvc://models/demo/{old['train']}/export/onnx"
     assert _judges(root) == {"compare": [old["compare"]], "evaluate": [old["evaluate"]]}
-    # The thresholds are those of the time: they are part of what the old evaluation was named after.
+    # The thresholds are those of today: what was measured then has to meet them.
     strict = pin.replace("atLeast: 0.9", "atLeast: 0.95").replace("command: [train],", "command: [train, --more],")
     root = _write(tmp_path, strict, ENVIRONMENT)
     found = next(item for item in _gate(root)["evaluations"] if item["step"] == "evaluate")
-    assert found["runs"][0]["gate"] == {"accuracy": {"atLeast": 0.9}}
+    assert [run["gate"] for run in found["runs"]] == [{"accuracy": {"atLeast": 0.95}}]
+    # Without a gate the step judges nothing any more.
+    root = _write(tmp_path, strict.replace("    gate: {accuracy: {atLeast: 0.95}}\n", ""), ENVIRONMENT)
+    assert _judges(root) == {"compare": [old["compare"]]}
 
 
-def test_of_a_superseded_pin_any_evaluation_counts(tmp_path: Path) -> None:
-    """Nothing tells which of two evaluations of one training was the last."""
+def test_every_evaluation_of_a_run_counts_whether_the_run_is_current_or_not(tmp_path: Path) -> None:
+    """Another evaluation of the same model does not unserve it, and an edit of the training changes no judgement."""
     root = _write(tmp_path, _PROJECT, ENVIRONMENT)
     old = _runs(root)
     again = _PROJECT.replace("[evaluate]\n", "[evaluate, --again]\n")
@@ -145,9 +148,36 @@ def test_of_a_superseded_pin_any_evaluation_counts(tmp_path: Path) -> None:
     both = sorted([old["evaluate"], _runs(root)["evaluate"]])
     pin = again.replace("from: train,", f"from: train, run: {old['train'][-8:]},")
     root = _write(tmp_path, pin, ENVIRONMENT)
-    assert _judges(root)["evaluate"] == [_runs(root)["evaluate"]], "the run is current, so its judge is, too"
+    assert _judges(root)["evaluate"] == both
     _retrain(root, pin)
     assert _judges(root)["evaluate"] == both
+
+
+def test_an_evaluation_that_is_no_step_any_more_keeps_its_thresholds(tmp_path: Path) -> None:
+    root = _write(tmp_path, _PROJECT, ENVIRONMENT)
+    old = _runs(root)
+    renamed = _PROJECT.replace("  evaluate:", "  judge:").replace("needs: [evaluate]", "needs: [judge]")
+    root = _write(tmp_path, renamed.replace("from: train,", f"from: train, run: {old['train'][-8:]},"), ENVIRONMENT)
+    assert _judges(root)["evaluate"] == [old["evaluate"]]
+    assert _judges(root)["judge"] == [_runs(root)["judge"]]
+
+
+def test_a_lost_file_of_a_pinned_run_or_its_judge_is_named_and_stops_everything(tmp_path: Path) -> None:
+    root = _write(tmp_path, _PROJECT, ENVIRONMENT)
+    old = _runs(root)
+    root = _write(tmp_path, _pinned(old["train"][-8:]), ENVIRONMENT)
+    _retrain(root, _pinned(old["train"][-8:]))
+    for step, code in (("evaluate", "MLS502"), ("train", "MLS241")):
+        path = root / f"generated/demo/overlays/dev/pipeline/{old[step]}.yaml"
+        content = path.read_bytes()
+        path.unlink()
+        for command in ("check", "generate"):
+            result = mlspec(root, command)
+            assert result.code == 1, (step, command)
+            assert f"error[{code}]" in result.output, (step, command)
+            assert f"git checkout generated/demo/overlays/dev/pipeline/{old[step]}.yaml" in result.output
+        path.write_bytes(content)
+    assert mlspec(root, "generate", "--check").code == 0
 
 
 @pytest.mark.parametrize("run", ["0123abcd", "00000000"])
@@ -209,3 +239,14 @@ def test_a_run_that_was_written_before_hand_over_cannot_be_pinned(tmp_path: Path
     make_root(root, _pinned(old[-8:]), {"dev": ENVIRONMENT})
     result = mlspec(root, "check")
     assert f"error[MLS240]: run `{old}` was written without a run directory" in result.stdout
+
+
+def test_a_gate_reads_an_existing_claim_with_dots_in_its_name(tmp_path: Path) -> None:
+    root = _write(tmp_path, _PROJECT.replace("{size: 1Gi, access: ReadWriteMany}", "{claim: shared.models}"))
+    documents = yamltext.load_all((root / "generated/demo/overlays/dev/serving/resources.yaml").read_text())
+    pod = next(b for b in documents if b["kind"] == "Job")["spec"]["template"]["spec"]
+    assert [volume["persistentVolumeClaim"]["claimName"] for volume in pod["volumes"]] == ["shared.models"]
+    mounts = pod["containers"][0]["volumeMounts"]
+    assert [mount["name"] for mount in mounts] == [volume["name"] for volume in pod["volumes"]]
+    assert "." not in mounts[0]["name"]
+    assert _gate(root)["models"][0].startswith(mounts[0]["mountPath"] + "/demo/train-")

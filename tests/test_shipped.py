@@ -5,15 +5,19 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mlspec import yamltext
 from mlspec.check import tools
+from mlspec.kinds.job import JobSpec
+from mlspec.model.handover import repository_path
+from mlspec.plan.runs import shipped
 from tests.support import ENVIRONMENT, PROJECT, make_root, mlspec, objects, write_tree
 
 _PROJECT = """\
@@ -136,6 +140,51 @@ steps:
     mounts = job["spec"]["template"]["spec"]["containers"][0]["volumeMounts"]
     found = {mount["mountPath"]: contents[mount["subPath"]] for mount in mounts}
     assert found == {"/mlspec/x/y.py": b"1\n", "/again.py": b"1\n", "/other.py": b"2\n", "/third.py": b"3\n"}
+
+
+_PARTS = st.text("ab.-_ é", min_size=1, max_size=4) | st.just("x" * 120) | st.sampled_from(["..y", "...", "a_b", "a b"])
+_PATHS = st.lists(_PARTS.filter(lambda part: part not in (".", "..")), min_size=1, max_size=4).map("/".join)
+_KEY_RULE = re.compile(r"[-._a-zA-Z0-9]{1,253}")
+
+
+def _keys(paths: list[str]) -> dict[str, str]:
+    """Return the key of each path in the ConfigMap."""
+    files = {path: f"/x/{index}" for index, path in enumerate(paths)}
+    spec = JobSpec.model_construct(files=files)
+    return {file.source: file.key for file in shipped(spec, dict.fromkeys(paths, b""))}
+
+
+@given(st.lists(_PATHS.map(repository_path), max_size=8, unique=True))
+@example(["..y.py", ".", "..", "...", "_.y.py"])
+@example(["/".join(["x" * 100] * 3), "y/" + "/".join(["x" * 100] * 3), "a" + "/.." + "x" * 198])
+def test_every_path_has_a_key_of_its_own_that_kubernetes_accepts(paths: list[str]) -> None:
+    keys = _keys(paths)
+    assert keys.keys() == set(paths)
+    assert len(set(keys.values())) == len(paths)
+    for key in keys.values():
+        assert _KEY_RULE.fullmatch(key)
+        assert key != "."
+        assert not key.startswith("..")
+
+
+def test_a_file_that_is_called_like_the_key_of_another_has_a_key_too() -> None:
+    hashed = _keys(["a b", "a_b"])["a_b"]
+    assert hashed.startswith("a_b-")
+    assert len(set(_keys(["a b", "a_b", hashed, hashed.replace("_", " "), f"{hashed}-2"]).values())) == 5
+
+
+def test_a_script_with_two_dots_is_shipped(tmp_path: Path) -> None:
+    project = 'steps: {a: {kind: job, image: "a/b:1", script: ..y.py}}\n'
+    root = _written(_root(tmp_path, project, {"..y.py": "1\n"}))
+    assert _contents(next(body for body in objects(root) if body["kind"] == "ConfigMap")) == {"_.y.py": b"1\n"}
+
+
+def test_a_file_is_mounted_at_the_clean_path(tmp_path: Path) -> None:
+    project = 'steps: {a: {kind: job, image: "a/b:1", script: t.py, files: {t.py: //mlspec//t.py, b: /x//b/}}}\n'
+    root = _written(_root(tmp_path, project, {"t.py": "1\n", "b": "2\n"}))
+    job = next(body for body in objects(root) if body["kind"] == "Job")
+    mounts = job["spec"]["template"]["spec"]["containers"][0]["volumeMounts"]
+    assert [mount["mountPath"] for mount in mounts] == ["/x/b", "/mlspec/t.py"]
 
 
 def test_a_file_above_one_mebibyte_is_refused(tmp_path: Path) -> None:

@@ -89,7 +89,9 @@ MEANING: Final[dict[str, Code]] = {
     ),
     "MLS225": Code("no project", "No mlproject.yaml was found where mlspec was asked to look."),
     "MLS226": Code("no environment", "The folder environments/ holds no environment; nothing can be generated."),
-    "MLS227": Code("two mounts at one path", "Two volumes of a pod are mounted at the same path."),
+    "MLS227": Code(
+        "two mounts at one path", "Two mounts of a container are at one path, or one stands inside the other."
+    ),
     "MLS228": Code("claim described twice", "`claim` names an existing claim, which has its size and class already."),
     "MLS229": Code(
         "folder of the root not declared",
@@ -206,5 +208,11 @@ MEANING: Final[dict[str, Code]] = {
         "deployment mode of a live service",
         "KServe refuses to change the deployment mode of an InferenceService that exists (its validating webhook). A "
         "service of another name starts in the new mode.",
+    ),
+    "MLS250": Code(
+        "counts from the next run",
+        "What becomes of a run once it is superseded stands in its own file, which is written once: `runs.onSupersede` "
+        "decides about the runs to come. A run that is there already is deleted or kept by hand.",
+        Severity.NOTE,
     ),
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from mlspec import names
 from mlspec.changes.naming import changed, naming
 from mlspec.commands import session
 from mlspec.commands.comparing import compare
@@ -55,12 +56,15 @@ def _find(compilation: Compilation, question: Question) -> tuple[Compiled, State
         plan = compiled.plans.get(question.environment)
         for stated in plan.steps if plan is not None else ():
             steps.add(stated.workload.name)
-            found += [(compiled, stated)] if stated.workload.name == question.step else []
+            meant = question.step in (stated.workload.name, stated.workload.object_name)
+            found += [(compiled, stated)] if meant else []
     if len(found) > 1:
-        names = ", ".join(f"`{compiled.project.name}/{question.step}`" for compiled, _ in found)
-        raise click.BadParameter(f"several projects have a step `{question.step}`: {names}", param_hint="STEP")
+        several = ", ".join(f"`{compiled.project.name}/{question.step}`" for compiled, _ in found)
+        raise click.BadParameter(f"several projects have a step `{question.step}`: {several}", param_hint="STEP")
     if not found:
+        earlier = next((step for step in sorted(steps) if names.is_run_of(question.step, step)), None)
         help = suggestion(question.step, steps, "steps")
+        help = f"`{earlier}` has another run now; only current runs are explained" if earlier else help
         raise click.BadParameter(_no(f"step `{question.step}` in {question.environment}", help), param_hint="STEP")
     return found[0]
 
@@ -76,7 +80,7 @@ def _since(root: Path, compiled: Compiled, stated: Stated, question: Question, a
     if name not in found.before and name not in found.after:
         return Since(against, found.commit, stated.workload.object_name)
     side = found.before[name].sides.get(question.environment) if name in found.before else None
-    was = side.steps.get(question.step) if side is not None else None
+    was = side.steps.get(stated.workload.name) if side is not None else None
     for warning in found.warnings:
         click.echo(f"warning: {warning}", err=True)
     if was is None:

@@ -11,9 +11,11 @@ import click
 from mlspec.commands import session
 from mlspec.diagnostics import Diagnostic, has_errors
 from mlspec.files.hold import locked
+from mlspec.files.lock import read_history, read_state
 from mlspec.ir import Plan
 from mlspec.plan.resolve import build_base_plan, build_plan
 from mlspec.report import graph, mermaid
+from mlspec.spec.discover import GENERATED
 from mlspec.spec.load import load
 from mlspec.spec.workspace import Workspace
 
@@ -59,7 +61,9 @@ def _plans(workspace: Workspace, only: Sequence[str]) -> tuple[list[Plan], list[
         for name in dict.fromkeys(only) if only else project.variants:
             if name not in project.variants:
                 continue
-            plan, found = build_plan(project.variants[name], workspace.environments[name], project.base)
+            generated = workspace.root / GENERATED
+            history = read_history(generated, project.name, read_state(generated, project.name))
+            plan, found = build_plan(project.variants[name], workspace.environments[name], project.base, history)
             diagnostics += found
             plans += [plan] if only else []
     return plans, diagnostics

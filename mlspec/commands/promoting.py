@@ -17,7 +17,6 @@ from mlspec.files import lock
 from mlspec.files.replace import ChangedMeanwhileError, replace
 from mlspec.ir import PartPath
 from mlspec.model.sources import ModelSource
-from mlspec.plan.history import History
 from mlspec.plan.resolve import build_plan
 from mlspec.source.edit import CannotEditError, set_text
 from mlspec.spec import overlay
@@ -169,7 +168,7 @@ def _choose(root: Path, subject: _Subject, step: str) -> tuple[str, str]:
     state = lock.read_state(root / GENERATED, subject.project.name)
     if state.diagnostics:
         raise RefusedError(state.diagnostics, {})
-    history = History(subject.project.name, lock.read_runs(root / GENERATED, state))
+    history = lock.read_history(root / GENERATED, subject.project.name, state)
     plan, findings = build_plan(subject.variant, subject.environment, subject.project.base, history)
     current = next((stated.workload.object_name for stated in plan.steps if stated.workload.name == step), None)
     if current is None:

@@ -19,6 +19,7 @@ from mlspec.k8s.resource import Body, Resource, compact
 KINDS: Final = (("batch", "Job"),)
 """(group, kind) of everything that this concern may emit."""
 _CLAIMS: Final = "/mlspec"
+_SECONDS: Final = 600
 _AMOUNTS: Final = {"cpu": "100m", "memory": "128Mi"}
 
 
@@ -42,16 +43,23 @@ def _job(plan: Plan, stated: Stated, gate: PlannedGate) -> Body:
         "securityContext": pod.pod_security(),
         **pod.placement_fields(Placement(gate.node_selector, gate.tolerations)),
         "containers": [_container(plan, service, gate)],
+        # Named by number: a claim that exists may have dots in its name, which a volume may not.
         "volumes": [
-            {"name": claim, "persistentVolumeClaim": {"claimName": claim, "readOnly": True}} for claim in gate.claims
+            {"name": f"claim-{index}", "persistentVolumeClaim": {"claimName": claim, "readOnly": True}}
+            for index, claim in enumerate(gate.claims)
         ],
     }
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": meta.metadata(names.gate(service), plan.target.namespace, labels, annotations),
-        # It decides at once, so a second try would see the same.
-        "spec": {"backoffLimit": 0, "template": {"metadata": {"labels": labels}, "spec": compact(spec)}},
+        # It decides at once, so a second try would see the same; and if it cannot even start, for want of its image or
+        # a claim, it must fail for Argo CD to take the next commit.
+        "spec": {
+            "activeDeadlineSeconds": _SECONDS,
+            "backoffLimit": 0,
+            "template": {"metadata": {"labels": labels}, "spec": compact(spec)},
+        },
     }
 
 
@@ -62,7 +70,10 @@ def _container(plan: Plan, service: str, gate: PlannedGate) -> Body:
         "command": ["python", "-c", scripts.text("gate.py")],
         "args": [json.dumps(_question(plan, service, gate), indent=1, sort_keys=True)],
         "resources": {"requests": dict(_AMOUNTS), "limits": dict(_AMOUNTS)},
-        "volumeMounts": [{"name": claim, "mountPath": f"{_CLAIMS}/{claim}", "readOnly": True} for claim in gate.claims],
+        "volumeMounts": [
+            {"name": f"claim-{index}", "mountPath": f"{_CLAIMS}/{claim}", "readOnly": True}
+            for index, claim in enumerate(gate.claims)
+        ],
         "securityContext": pod.container_security(),
     }
 

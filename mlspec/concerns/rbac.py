@@ -90,6 +90,12 @@ def _kinds(plan: Plan, *, runs_only: bool) -> list[tuple[str, list[str]]]:
     for stated in plan.workloads:
         if stated.workload.is_run or not runs_only:
             groups.setdefault(stated.facts.gvk.group, set()).add(stated.facts.gvk.kind.lower() + "s")
+    if not runs_only:
+        # Why a model is not served (its gate is a Job), and why a run waits, is for its people to see.
+        if plan.services:
+            groups.setdefault("batch", set()).add("jobs")
+        if any(stated.workload.run.queue is not None for stated in plan.steps):
+            groups.setdefault("kueue.x-k8s.io", set()).update(("localqueues", "workloads"))
     return [(group, sorted(resources)) for group, resources in sorted(groups.items())]
 
 

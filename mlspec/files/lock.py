@@ -14,6 +14,7 @@ from mlspec.diagnostics import Diagnostic, whole_file
 from mlspec.files import disk
 from mlspec.files.marks import FORMAT, LOCK, PENDING, ROOT, digest, lock_path
 from mlspec.layout import is_run_path
+from mlspec.plan.history import History
 from mlspec.spec.discover import GENERATED
 
 MAX_BYTES: Final = 4 << 20
@@ -126,6 +127,12 @@ def read_runs(generated: Path, state: State) -> dict[str, bytes]:
             if content is not None and digest(content) in digests:
                 found[path] = content
     return found
+
+
+def read_history(generated: Path, project: str, state: State) -> History:
+    """Return the runs that were written before, with the paths of those that were and are not there."""
+    owned = frozenset(path for path in state.owned if is_run_path(path))
+    return History(project, read_runs(generated, state), owned)
 
 
 def locked_projects(generated: Path) -> list[str]:

@@ -5,6 +5,7 @@ Objects are compared before and after, whatever the operations' paths say: a who
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
@@ -93,16 +94,30 @@ _ONE_POD: Final = "decides how many pods there are, by which volumes and names a
 _PODS: Final = "decides how many pods there are, by which volumes, quota and names are judged"
 _FRONT: Final = "puts a container with a port of its own in front, which no NetworkPolicy opens"
 _SCALED: Final = "lets an autoscaler decide how many pods there are"
+_SEVERAL: Final = "several pods are `kind: pytorch` or `tensorflow`, or several steps"
+_INDEXED: Final = "makes indexed pods, which have other names, and retries of their own"
+_RETRIED: Final = "decides what a retry is, by which `retries` is counted and failed pods keep their logs"
+_RETRIES: Final = "write `retries:` in the step"
+_MANAGED: Final = ("hands the object to another controller, so that nothing here would run it", "remove the operation")
 _KEPT: Final[dict[str, tuple[tuple[Path, str, str], ...]]] = {
-    "Job": tuple(
-        (("spec", name), _ONE_POD, "several pods are `kind: pytorch` or `tensorflow`, or several steps")
-        for name in ("parallelism", "completions")
+    "Job": (
+        *((("spec", name), _ONE_POD, _SEVERAL) for name in ("parallelism", "completions")),
+        (("spec", "completionMode"), _INDEXED, _SEVERAL),
+        (("spec", "backoffLimitPerIndex"), _INDEXED, "write `retries:` in the step"),
+        (("spec", "template", "spec", "restartPolicy"), _RETRIED, _RETRIES),
+        (("spec", "managedBy"), *_MANAGED),
     ),
     "PyTorchJob": (
+        (("spec", "pytorchReplicaSpecs", "*", "restartPolicy"), _RETRIED, _RETRIES),
+        (("spec", "runPolicy", "managedBy"), *_MANAGED),
         (("spec", "pytorchReplicaSpecs", "*", "replicas"), _PODS, "write `nodes:` in the step"),
         (("spec", "elasticPolicy", "metrics"), _SCALED, "leave `metrics` out"),
     ),
-    "TFJob": ((("spec", "tfReplicaSpecs", "*", "replicas"), _PODS, "write `replicas:` in the step's `roles`"),),
+    "TFJob": (
+        (("spec", "tfReplicaSpecs", "*", "replicas"), _PODS, "write `replicas:` in the step's `roles`"),
+        (("spec", "tfReplicaSpecs", "*", "restartPolicy"), _RETRIED, _RETRIES),
+        (("spec", "runPolicy", "managedBy"), *_MANAGED),
+    ),
     "InferenceService": (
         (("spec", "predictor", "minReplicas"), _PODS, "write `replicas:` in the service"),
         (("spec", "predictor", "maxReplicas"), _PODS, "write `replicas:` in the service"),
@@ -179,12 +194,38 @@ def _pods(before: Body, after: Body) -> Iterator[Objection]:
             yield Objection(f"{where}: NetworkPolicies do not hold in the host's network", "leave `hostNetwork` out")
         if way in old:
             yield from _containers(_by_name(known.spec), _by_name(pods.spec), where)
+            yield from _volumes(known.spec, pods.spec, where)
+
+
+def _items(value: Any) -> list[Body]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _by_name(spec: Body) -> dict[str, Body]:
-    containers = spec.get("containers")
-    items = containers if isinstance(containers, list) else []
-    return {str(item["name"]): item for item in items if isinstance(item, dict) and "name" in item}
+    return {str(item["name"]): item for item in _items(spec.get("containers")) if "name" in item}
+
+
+def _normal(path: Any) -> str:
+    return posixpath.normpath("/" + str(path).lstrip("/"))
+
+
+def _volumes(before: Body, after: Body, where: str) -> Iterator[Objection]:
+    """Everything that mlspec mounts stays what and where it is: run directories, inputs and shipped files are there."""
+    new = _by_name(after)
+    for name, container in _by_name(before).items():
+        found = _items(new.get(name, {}).get("volumeMounts"))
+        for mount in _items(container.get("volumeMounts")):
+            path = mount["mountPath"]
+            there = [item for item in found if _normal(item.get("mountPath")) == _normal(path)]
+            if there != [mount]:
+                message = (
+                    f"{where}: what container `{name}` has mounted at {path} is the spec's, by which its files lie"
+                )
+                yield Objection(message, "write `mounts:` or `files:` in the step; more may be mounted elsewhere")
+    for volume in _items(before.get("volumes")):
+        if [item for item in _items(after.get("volumes")) if item.get("name") == volume["name"]] != [volume]:
+            message = f"{where}: volume `{volume['name']}` is the spec's, by which its files lie"
+            yield Objection(message, "write `mounts:` or `files:` in the step; more volumes may stand beside it")
 
 
 def _containers(before: dict[str, Body], after: dict[str, Body], where: str) -> Iterator[Objection]:
@@ -204,8 +245,7 @@ def _containers(before: dict[str, Body], after: dict[str, Body], where: str) -> 
 
 def _program(container: Body) -> tuple[Any, list[Any]]:
     """Return what a container starts, and the variables by which the program finds its run."""
-    env = container.get("env")
-    entries = [entry for entry in (env if isinstance(env, list) else []) if isinstance(entry, dict)]
+    entries = _items(container.get("env"))
     return container.get("command"), [entry for entry in entries if str(entry.get("name")).startswith("MLSPEC_")]
 
 
@@ -253,7 +293,7 @@ _CHECKS: Final[tuple[Callable[[Body, Body], Iterator[Objection]], ...]] = (
     _identity,
     _labels,
     _annotations,
-    _kept,
     _pods,
+    _kept,
     _models,
 )

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
-from mlspec.model.base import SpecModel, field, refused, wrong_type
+from mlspec.model.base import SpecModel, field, refused, refused_inside, wrong_type
 from mlspec.model.scalars import AbsolutePath, absolute_path, text
 from mlspec.source import PlainText
 
@@ -16,22 +16,37 @@ SCRIPTS: Final = "/mlspec"
 """Folder in the container below which shipped scripts stand, at their path in the repository."""
 
 
-def repository_path(value: object) -> str:
-    """Accept a path relative to the project's folder, inside the root; what it is on disk is seen when it is read."""
-    written = text(value)
+def _below_project(written: str) -> str:
+    """Return a path relative to the project's folder without what means nothing; what it is on disk is seen later."""
     parts = written.split("/")
     if written.startswith("/"):
         raise refused(f"`{written}` is not a path in the repository", "write it relative to mlproject.yaml")
     if ".." in parts:
         raise refused(f"`{written}` contains `..`", "only files below the folder of mlproject.yaml are shipped")
-    if not written or written.endswith("/") or re.search(r"[\x00-\x1f\\]", written):
+    if parts[-1] in ("", ".") or re.search(r"[\x00-\x1f\\]", written):
         raise refused(f"`{written}` is not the path of a file", "write such as `training/train.py`")
+    if "$" in written:
+        raise refused(f"`{written}` holds a `$`, with which Kubernetes begins variables", "rename the file")
     return "/".join(part for part in parts if part not in ("", "."))
 
 
-def _script(value: object) -> str:
+def repository_path(value: object) -> str:
+    """Accept the path of a file below the project's folder, in its one spelling: overrides go by it as a key."""
     written = text(value)
-    return absolute_path(written) if written.startswith("/") else repository_path(written)
+    clean = _below_project(written)
+    if clean != written:
+        raise refused(f"`{written}` is another spelling of `{clean}`", f"write `{clean}`: overrides go by the key")
+    return clean
+
+
+def _script(value: object) -> str:
+    """Accept a program in the image, or one of the repository, which is mounted at its own path."""
+    written = text(value)
+    if written.startswith("/"):
+        return absolute_path(written)
+    if ":" in written:
+        raise refused(f"`{written}` holds a `:`, which Kubernetes refuses in a path to mount at", "rename the file")
+    return _below_project(written)
 
 
 RepositoryPath = Annotated[str, BeforeValidator(repository_path), WithJsonSchema({"type": "string"})]
@@ -47,6 +62,11 @@ def ships(script: str | None) -> bool:
 def in_container(script: str) -> str:
     """Return where a script is in the container."""
     return f"{SCRIPTS}/{script}" if ships(script) else script
+
+
+def mount_point(path: str) -> str:
+    """Return an absolute path as it is compared with others: `//x/` is `/x`."""
+    return "/" + "/".join(part for part in path.split("/") if part)
 
 
 _NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
@@ -69,9 +89,14 @@ class Threshold(SpecModel):
     at_most: Number | None = field(None, "The most that passes.", "the gate Job of a service", "0.25")
 
     @model_validator(mode="after")
-    def _something(self) -> Threshold:
+    def _can_pass(self) -> Threshold:
         if self.at_least is None and self.at_most is None:
             raise refused("a threshold needs `atLeast` or `atMost`", "write `{atLeast: 0.9}`")
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            least, most = (repr(bound).removesuffix(".0") for bound in (self.at_least, self.at_most))
+            message = f"nothing passes: `atLeast` {least} is above `atMost` {most}"
+            error = refused(message, "raise `atMost`, or leave one of them out")
+            raise refused_inside([(("atMost",), error)])
         return self
 
 

@@ -162,6 +162,11 @@ def absolute_path(value: object) -> str:
         raise refused(f"{_shown(written)} is not an absolute path", f"write `/{written.lstrip('./')}`")
     if re.search(r"[\x00-\x1f:]", written):
         raise refused(f"{_shown(written)} holds a `:` or a line break, which Kubernetes refuses in a path")
+    if re.search(r"\$[$(]", written):
+        message = (
+            f"{_shown(written)} holds `$$` or `$(`, which Kubernetes reads as a variable in commands, but not in mounts"
+        )
+        raise refused(message, "write a path without it")
     if any(part in ("..", ".") for part in written.split("/")):
         raise refused(f"{_shown(written)} contains `.` or `..`", "write the path that it means")
     return written
@@ -278,15 +283,9 @@ AbsolutePath = Annotated[str, BeforeValidator(absolute_path), _schema(type="stri
 Cidr = Annotated[str, BeforeValidator(cidr), _schema(type="string")]
 Pattern = Annotated[str, BeforeValidator(pattern), _schema(type="string")]
 VariableName = Annotated[
-    str,
-    BeforeValidator(_variable_name),
-    _schema(type="string", pattern="^[A-Za-z_][A-Za-z0-9_]*$"),
+    str, BeforeValidator(_variable_name), _schema(type="string", pattern="^[A-Za-z_][A-Za-z0-9_]*$")
 ]
-Version = Annotated[
-    str,
-    BeforeValidator(_version),
-    _schema(type=["string", "number"], pattern=f"^{VERSION_PATTERN}$"),
-]
+Version = Annotated[str, BeforeValidator(_version), _schema(type=["string", "number"], pattern=f"^{VERSION_PATTERN}$")]
 ResourceName = Annotated[
     str,
     BeforeValidator(

@@ -25,6 +25,8 @@ def relative_path(value: object) -> str:
     if ".." in parts:
         raise refused(f"`{written}` contains `..`", "write a path below the run's directory")
     clean = "/".join(part for part in parts if part not in ("", "."))
+    if "$" in clean:
+        raise refused(f"`{written}` holds a `$`, with which Kubernetes begins variables", "save it by another name")
     if not clean or any(char <= " " or char in "?#" for char in clean):
         raise refused(f"`{written}` is not a path in a model's URI", "write such as `export`")
     return clean
@@ -74,8 +76,11 @@ class ModelSource(SpecModel):
         """Return what is written beside what it does not go with, by place in this map."""
         errors: list[tuple[tuple[int | str, ...], PydanticCustomError]] = []
         if self.uri is not None and self.step is not None:
-            errors.append((("uri", "[key]"), refused("`uri` beside `from`", "keep one of the two")))
+            help = "keep one of the two; below `environments:`, `from: null` takes the other away"
+            errors.append((("uri", "[key]"), refused("`uri` beside `from`", help)))
         if self.step is None:
-            wrong = refused("this needs `from`", "add `from: <step>`, or write it into `uri`")
+            wrong = refused(
+                "this needs `from`", "add `from: <step>`, or take it away; below `environments:` with `null`"
+            )
             errors += [((name, "[key]"), wrong) for name in ("path", "run") if getattr(self, name) is not None]
         return errors

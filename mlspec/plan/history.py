@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
@@ -13,6 +14,10 @@ from mlspec import yamltext
 from mlspec.ir import Place
 from mlspec.ir_runs import KeptRun
 from mlspec.k8s import meta
+from mlspec.spec.discover import GENERATED
+
+# As yamltext writes it; a queue's name is a name, so it needs no quotes unless YAML could mistake it.
+_QUEUE: Final = re.compile(rb"^ +" + re.escape(meta.QUEUE_NAME.encode()) + rb': "?([-a-z0-9.]+)"?$', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +26,8 @@ class History:
 
     project: str = ""
     files: Mapping[str, bytes] = field(default_factory=dict)
+    owned: frozenset[str] = frozenset()
+    """Paths of run files that mlspec wrote, there or not."""
 
     def find(self, environment: str, run: str) -> KeptRun | None:
         """Return a run by its name."""
@@ -31,6 +38,22 @@ class History:
         """Return the names of all runs of an environment."""
         folder = self._folder(environment)
         return sorted(path.removeprefix(folder)[: -len(".yaml")] for path in self.files if path.startswith(folder))
+
+    def missing(self, environment: str, run: str) -> str | None:
+        """Return where a run's file was, if it was written once and is not there; from the root."""
+        path = f"{self._folder(environment)}{run}.yaml"
+        return f"{GENERATED}/{path}" if path in self.owned and path not in self.files else None
+
+    def lost(self, environment: str) -> list[str]:
+        """Return the paths of all run files of an environment that are not there, from the root."""
+        folder = self._folder(environment)
+        return sorted(f"{GENERATED}/{path}" for path in self.owned - self.files.keys() if path.startswith(folder))
+
+    def queues(self, environment: str) -> set[str]:
+        """Return the queues in which runs were put when they were written: they may wait there still."""
+        folder = self._folder(environment)
+        contents = (content for path, content in self.files.items() if path.startswith(folder))
+        return {name.decode() for content in contents for name in _QUEUE.findall(content)}
 
     def needing(self, environment: str, run: str) -> Iterator[KeptRun]:
         """Yield the runs that need a run, directly or not."""

@@ -9,6 +9,7 @@ from typing import Final
 from mlspec.ir import Gvk, Placement, Plan, Stated, Target
 from mlspec.kind_specs import StepSpec, WorkloadSpec
 from mlspec.plan import defaults
+from mlspec.plan.history import History
 from mlspec.plan.scope import Scope
 from mlspec.spec.cluster import GpuType
 from mlspec.spec.environment import EnvironmentFields
@@ -70,9 +71,12 @@ def placement(spec: WorkloadSpec, gpu: GpuType | None, environment: EnvironmentF
     return defaults.placement(gpu, environment)
 
 
-def with_queues(target: Target, steps: Iterable[Stated]) -> Target:
-    """Return the environment with the LocalQueues that runs name; a namespace of others has its own."""
-    if not target.manage_namespace:
+def with_queues(target: Target, steps: Iterable[Stated], history: History) -> Target:
+    """Return the environment with the LocalQueues that runs name; a namespace of others has its own.
+
+    A run keeps the queue that it was written with: without its LocalQueue it would wait for ever.
+    """
+    if not target.manage_namespace or target.kueue is None:
         return target
-    found = {stated.workload.run.queue for stated in steps}
+    found = {stated.workload.run.queue for stated in steps} | history.queues(target.environment or "")
     return replace(target, queues=tuple(sorted(name for name in found if name is not None)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from mlspec.diagnostics import Severity
@@ -21,17 +21,45 @@ def check(plan: Plan, project: Project, environment: EnvironmentFields, scope: S
     if quota is None or not plan.target.manage_namespace:
         return
     for stated in plan.steps:
-        for what, wanted, limit in _beyond(stated, quota):
+        for what, wanted, limit in _beyond(_asked(stated), quota):
             pods = "its pod asks" if stated.facts.pods == 1 else f"its {stated.facts.pods} pods together ask"
             message = f"{pods} for {wanted} {what}, and the whole quota of {scope.place} is {limit}"
             help = f"ask for less, or raise `quota` in environments/{scope.environment_name}.yaml"
             path = ("steps", stated.workload.name)
             scope.report("MLS217", message, path, help, severity=Severity.WARNING, at_key=True)
+    _together(plan, quota, scope)
 
 
-def _beyond(stated: Stated, quota: PlannedQuota) -> Iterator[tuple[str, str, str]]:
+def _together(plan: Plan, quota: PlannedQuota, scope: Scope) -> None:
+    """Warn of runs that have no room beside those that wait for them at the same time: neither would ever end."""
+    for stated in plan.steps:
+        waiting = [other for other in plan.steps if _waits(other, stated.workload.name, plan)]
+        if not waiting or any(True for _ in _beyond(_asked(stated), quota)):
+            continue
+        total = _asked(stated)
+        for other in waiting:
+            for what, more in _asked(other).items():
+                total[what] = total.get(what, Fraction(0)) + more
+        for what, wanted, limit in _beyond(total, quota):
+            shown = ", ".join(f"`{other.workload.name}`" for other in waiting)
+            message = (
+                f"with {shown}, which may wait for it, it asks for {wanted} {what}, and the quota of {scope.place} "
+            )
+            message += f"is {limit}: what waits may keep out what it waits for"
+            help = f"ask for less, or raise `quota` in environments/{scope.environment_name}.yaml"
+            path = ("steps", stated.workload.name)
+            scope.report("MLS217", message, path, help, severity=Severity.WARNING, at_key=True)
+
+
+def _waits(stated: Stated, step: str, plan: Plan) -> bool:
+    """Say whether a run waits for a step's, directly or not, while that may be running."""
+    near = {item.step for item in stated.workload.run.upstream if item.together and stated.workload.run.wrapped}
+    near &= {other.workload.name for other in plan.steps if other.workload.wave == stated.workload.wave}
+    return step in near or any(_waits(other, step, plan) for other in plan.steps if other.workload.name in near)
+
+
+def _beyond(asked: Mapping[str, Fraction], quota: PlannedQuota) -> Iterator[tuple[str, str, str]]:
     """Yield what is asked for in vain, how much of it, and how much there is."""
-    asked = _asked(stated)
     limits = {"cpu": quota.cpu, "memory": quota.memory}
     if quota.gpu is not None:
         limits |= {device: str(quota.gpu) for device in quota.devices}

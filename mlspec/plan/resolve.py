@@ -83,7 +83,7 @@ class _Planner:
         return Plan(
             project=self.project.name,
             owner=self.project.owner,
-            target=queues.with_queues(self.target, steps.values()),
+            target=queues.with_queues(self.target, steps.values(), self.history),
             volumes=volumes,
             secrets=tuple(sorted(self.project.secrets)),
             claims=tuple(sorted(volume.claim for volume in self.project.volumes.values() if volume.claim)),
@@ -154,7 +154,8 @@ class _Planner:
         """Add where the run's directory lies, what it waits for, and what tells it so."""
         name = workload.name
         mount = runs.output(name, spec, workload.mounts, self.scope)
-        needed = runs.upstream(spec, workload.mounts, before, self.project.name)
+        once = {name for name, v in self.project.volumes.items() if not v.claim and v.access == "ReadWriteOnce"}
+        needed = runs.upstream(spec, workload.mounts, before, self.project.name, frozenset(once))
         waits = any(item.awaited for item in needed)
         wrapped = runs.is_wrapped(name, spec, has_directory=mount is not None, waits=waits, scope=self.scope)
         directory = runs.directory(mount, self.project.name, workload.object_name) if mount is not None else None

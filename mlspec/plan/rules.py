@@ -96,6 +96,8 @@ def _names(plan: Plan, project: Project, environment: EnvironmentFields, scope: 
         for derived in stated.facts.derived:
             owner = f" of {stated.facts.gvk.kind} {stated.workload.object_name}"
             _report_long(scope, derived, path, owner)
+        if stated.workload.gate is not None:
+            _report_long(scope, Derived("the gate Job", (stated.workload.name, "-gate")), path)
         if not stated.workload.is_run:
             _report_long(scope, Derived("the metrics Service", (stated.workload.name, "-metrics")), path)
 
@@ -180,6 +182,15 @@ def _images(plan: Plan, project: Project, environment: EnvironmentFields, scope:
                     scope.report("MLS401", message, (section, name, *path), help, severity=codes.severity("MLS401"))
 
 
+def _helper(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
+    helper, gated = environment.images.helper, any(stated.workload.gate is not None for stated in plan.services)
+    tag = _tag(helper)
+    if gated and tag is not None and tag.lower() in _FLOATING:
+        message = f"`{helper}` is whatever its tag stands for that day: gates would run with another Python"
+        where, help = ("images", "helper"), "write a version, or a digest: `@sha256:…`"
+        scope.report_environment("MLS401", message, where, help, severity=codes.severity("MLS401"))
+
+
 def _tag(image: str) -> str | None:
     """Return the tag of an image reference, empty without one; None where a digest says which image is meant."""
     return None if "@" in image else image.rpartition("/")[2].partition(":")[2]
@@ -219,6 +230,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _gateway,
     _pod_security,
     _images,
+    _helper,
     quota.check,
     queues.check,
     _versions,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Mapping
@@ -12,12 +13,13 @@ from mlspec import codes, names
 from mlspec.ir import PlannedMount, PlannedVariable, PlannedWorkload, Stated
 from mlspec.ir_runs import PlannedRun, ShippedFile, Thresholds, Upstream
 from mlspec.kind_specs import StepSpec
-from mlspec.model.handover import in_container, ships
+from mlspec.model.handover import in_container, mount_point, ships
 from mlspec.plan.scope import Scope
 from mlspec.spec.shipped import MOST
 
 _WAVE: Final = 10
-_KEY: Final = re.compile(r"[^-._A-Za-z0-9]")
+# Not in a key of a ConfigMap; nor is `.` alone, or `..` at its beginning (Kubernetes' IsConfigMapKey).
+_KEY: Final = re.compile(r"^\.(?=\.|\Z)|[^-._A-Za-z0-9]")
 _LONGEST_KEY: Final = 200
 
 
@@ -62,9 +64,16 @@ def is_wrapped(name: str, spec: StepSpec, *, has_directory: bool, waits: bool, s
 
 
 def upstream(
-    spec: StepSpec, mounts: tuple[PlannedMount, ...], before: Mapping[str, Stated], project: str
+    spec: StepSpec,
+    mounts: tuple[PlannedMount, ...],
+    before: Mapping[str, Stated],
+    project: str,
+    one_node: frozenset[str],
 ) -> tuple[Upstream, ...]:
-    """Return the runs that a step needs, with where it sees their directories, by name of the step."""
+    """Return the runs that a step needs, with where it sees their directories, by name of the step.
+
+    `one_node` are the claims that only one node can mount at a time.
+    """
     found = []
     for need in sorted(set(spec.needs)):
         if need not in before:
@@ -72,12 +81,15 @@ def upstream(
         needed = before[need].workload
         seen = next((mount for mount in mounts if mount.claim == needed.run.claim), None)
         place = directory(seen, project, needed.object_name) if seen is not None else None
-        found.append(Upstream(need, needed.object_name, place, awaited=place is not None and needed.run.marked))
+        awaited = place is not None and needed.run.marked
+        # A volume of one node goes to whoever mounts it first: if that is the one that waits, both wait for ever.
+        together = awaited and needed.run.claim not in one_node
+        found.append(Upstream(need, needed.object_name, place, awaited, together))
     return tuple(found)
 
 
 def wave(name: str, spec: StepSpec, run: PlannedRun, before: Mapping[str, Stated], scope: Scope) -> int:
-    """Return the sync wave: a new one only where GPUs would be held idle, or where no marker can be waited for."""
+    """Return the sync wave: a new one only where GPUs would be held idle, or where waiting would be no help."""
     needed = {need: before[need].workload for need in spec.needs if need in before}
     if not needed:
         return 0
@@ -87,8 +99,8 @@ def wave(name: str, spec: StepSpec, run: PlannedRun, before: Mapping[str, Stated
         message = f"`{name}` and `{trainings[0]}` ask for GPUs: the sync waits for one before it starts the other"
         help = "commits that come meanwhile are applied when it ends; one step for both would not wait"
         scope.report("MLS243", message, ("steps", name, "needs"), help, severity=codes.severity("MLS243"))
-    awaited = {item.step for item in run.upstream if item.awaited} if run.wrapped else set()
-    return highest + _WAVE if asks_for_gpus(spec) or needed.keys() - awaited else highest
+    together = {item.step for item in run.upstream if item.together} if run.wrapped else set()
+    return highest + _WAVE if asks_for_gpus(spec) or needed.keys() - together else highest
 
 
 def _trainings(needed: Mapping[str, PlannedWorkload], before: Mapping[str, Stated]) -> set[str]:
@@ -121,12 +133,14 @@ def shipped(spec: StepSpec, contents: Mapping[str, bytes]) -> tuple[ShippedFile,
         if ships(program.script):
             paths.setdefault(str(program.script), []).append(in_container(str(program.script)))
     for source, path in spec.files.items():
-        paths.setdefault(source, []).append(path)
+        paths.setdefault(source, []).append(mount_point(path))
     keys: dict[str, str] = {}
     for source in sorted(paths):
-        key = _KEY.sub("_", source)[-_LONGEST_KEY:]
-        taken = key in keys.values() or key in (".", "..")
-        keys[source] = f"{key}-{hashlib.sha256(source.encode()).hexdigest()[: names.HASH_LENGTH]}" if taken else key
+        key = _KEY.sub("_", source[-_LONGEST_KEY:])
+        hashed = f"{key}-{hashlib.sha256(source.encode()).hexdigest()[: names.HASH_LENGTH]}"
+        # A file may well be called what another's key becomes with its hash.
+        choices = itertools.chain((key, hashed), (f"{hashed}-{number}" for number in itertools.count(2)))
+        keys[source] = next(choice for choice in choices if choice not in keys.values())
     return tuple(
         ShippedFile(source, keys[source], contents[source], tuple(sorted(set(paths[source]))))
         for source in sorted(paths)

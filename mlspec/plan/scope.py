@@ -61,10 +61,12 @@ class Scope:
         spans = [locate(self.project, path).value_span for path in (first, second)]
         return second if spans[1] > spans[0] else first
 
-    def report_environment(self, code: str, message: str, path: Path, help: str = "") -> None:
+    def report_environment(
+        self, code: str, message: str, path: Path, help: str = "", *, severity: Severity = Severity.ERROR
+    ) -> None:
         """Record a finding at a field of the environment's file."""
         if self.environment is None:
             return
         found = locate(self.environment, path)
         span = found.key_span if len(found.path) < len(path) else found.value_span
-        self.diagnostics.append(Diagnostic(code, message, span, ".".join(map(str, path)), help))
+        self.diagnostics.append(Diagnostic(code, message, span, ".".join(map(str, path)), help, severity))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from mlspec import codes, names
@@ -41,20 +41,25 @@ class Steps:
         return list(dict.fromkeys([*now, *before]))
 
     def evaluations(self, environment: str, served: KeptRun) -> Iterator[Evaluation]:
-        """Yield the gated steps that need a run, directly or not, or are it, with the runs that judged it.
+        """Yield the gated steps that need a run, directly or not, or are it, with every run that judged it.
 
-        Of a current run these are current runs; of one that was superseded all that needed it, since nothing tells
-        which was the last.
+        Each is measured by the thresholds as they are written now: another threshold, or another evaluation of the same
+        model, is no other model. What was an evaluation once, and is no step any more, keeps its own.
         """
-        if served.gate:
-            yield Evaluation(served.step, (served,))
         now = {stated.workload.object_name: current(stated) for stated in self.planned.values()}
-        if served.name in now:
-            judges = [run for run in now.values() if run.gate and _needs(run, served.name, now)]
-        else:
-            judges = [run for run in self.history.needing(environment, served.name) if run.gate]
-        for step in sorted({run.step for run in judges} - {served.step}):
-            yield Evaluation(step, tuple(run for run in judges if run.step == step))
+        judges = {run.name: run for run in now.values() if _needs(run, served.name, now)}
+        judges |= {run.name: run for run in self.history.needing(environment, served.name)}
+        by_step: dict[str, list[KeptRun]] = {served.step: [served]}
+        for run in sorted(judges.values(), key=lambda run: run.name):
+            by_step.setdefault(run.step, []).append(run)
+        for step, runs in sorted(by_step.items()):
+            wanted = self.planned[step].workload.run.gate if step in self.planned else None
+            judged = [
+                replace(run, gate=run.gate if wanted is None else wanted) for run in runs if run.claim is not None
+            ]
+            gated = tuple(run for run in judged if run.gate)
+            if gated:
+                yield Evaluation(step, gated)
 
 
 def current(stated: Stated) -> KeptRun:
@@ -138,8 +143,16 @@ def _run(model: ModelSource, steps: Steps, environment: str, place: Path, scope:
 def _unknown_run(run: str, step: str, steps: Steps, environment: str, path: Path, scope: Scope) -> None:
     known = [name.rpartition("-")[2] for name in steps.known(environment, step)]
     message = f"{scope.place} has no run `{names.run(step, run)}`"
+    lost = steps.history.missing(environment, names.run(step, run))
+    if lost is not None:
+        scope.report("MLS241", f"{message}: its file is missing", path, f"restore it with `git checkout {lost}`")
+        return
     shown = ", ".join(f"`{digest}`" for digest in known[:6]) + (", …" if len(known) > 6 else "")
-    scope.report("MLS241", message, path, f"runs of `{step}` there: {shown}; `mlspec promote` writes the pin")
+    help = f"runs of `{step}` there: {shown}; `mlspec promote` writes the pin"
+    help += (
+        "" if steps.history.names(environment) else "; if generated/ is lost, `git checkout generated` brings it back"
+    )
+    scope.report("MLS241", message, path, help)
 
 
 def _no_directory(step: str, found: KeptRun, stated: Stated, path: Path, scope: Scope) -> None:
@@ -148,8 +161,9 @@ def _no_directory(step: str, found: KeptRun, stated: Stated, path: Path, scope: 
     if found.name != stated.workload.object_name:
         message, help = f"run `{found.name}` was written without a run directory", "pin a newer run"
     elif run.directory is None:
-        message = f"step `{step}` has no output: it mounts no volume for writing"
-        help = f"mount one in `steps.{step}.mounts`, and name it in `output` if there are several"
+        several = sum(not mount.read_only for mount in stated.workload.mounts) > 1
+        message = f"step `{step}` has no output: it mounts {'several volumes' if several else 'no volume'} for writing"
+        help = f"say which in `steps.{step}.output`" if several else f"mount one in `steps.{step}.mounts`"
     else:
         message = f"step `{step}` does not mark its success, so nothing tells when its model is whole"
         help = "give it `command:` or `script:` and no `handoff: none`, or write `uri: pvc://…` here"

@@ -14,8 +14,10 @@ from tests.cluster.harness.operators import kueue, observe, trainer
 
 MANAGER: Final = "mlspec.dev/run"
 """Who the entry of `runtimePatches` in Git belongs to; Kueue adds its own."""
-_OPTIONS: Final = '    - "PruneLast=true"\n    - "ServerSideApply=true"\n'
-_WHITELIST: Final = "  namespaceResourceWhitelist:\n"
+_SERVER_SIDE: Final = ["ServerSideApply=true"]
+"""The sync options of a pipeline as generated."""
+_QUEUE: Final = "runs"
+_BY_HAND: Final = {"group": "kueue.x-k8s.io", "kind": "LocalQueue", "name": _QUEUE}
 _KINDS: Final = (
     ("trainer.kubeflow.org", "TrainJob"),
     ("trainer.kubeflow.org", "TrainingRuntime"),
@@ -28,7 +30,8 @@ _KINDS: Final = (
 class Training:
     """How Git is to say what Jobs said; labels, account and security context of the pod are the matter.
 
-    As an amendment of a commit it turns generated Jobs into TrainJobs, and lets the AppProject hold them.
+    As an amendment of a commit it turns generated Jobs into TrainJobs, and lets the AppProject hold them and put
+    up with their queue, which is not from Git.
     """
 
     patched: bool = False
@@ -42,12 +45,17 @@ class Training:
         for path in folder.glob("*-*.yaml"):
             path.write_text(yamltext.dump_all(self._bodies(*yamltext.load_all(path.read_text()))))
         (path,) = root.glob("generated/argocd/dev/*.yaml")
-        kinds = "".join(f"  - group: {group}\n    kind: {kind}\n" for group, kind in _KINDS)
-        text = path.read_text()
-        assert _WHITELIST in text
-        assert _OPTIONS in text
-        text = text.replace(_WHITELIST, _WHITELIST + kinds)
-        path.write_text(text if self.server_side else text.replace(_OPTIONS, _OPTIONS.partition("\n")[0] + "\n"))
+        bodies = list(yamltext.load_all(path.read_text()))
+        (project,) = (body for body in bodies if body["kind"] == "AppProject")
+        project["spec"]["namespaceResourceWhitelist"] += [{"group": group, "kind": kind} for group, kind in _KINDS]
+        # AppProjects hold LocalQueues, so one made by hand is an orphan; any other orphan is still warned of.
+        project["spec"]["orphanedResources"]["ignore"] = [_BY_HAND]
+        (pipeline,) = (body for body in bodies if body["metadata"]["name"].endswith("-dev-pipeline"))
+        policy = pipeline["spec"]["syncPolicy"]
+        assert policy["syncOptions"] == _SERVER_SIDE, f"sync options of the pipeline: {policy['syncOptions']}"
+        if not self.server_side:
+            del policy["syncOptions"]
+        path.write_text(yamltext.dump_all(bodies))
 
     def _bodies(self, job: Body) -> list[Body]:
         name = job["metadata"]["name"]
@@ -58,7 +66,7 @@ class Training:
 
     def _train_job(self, job: Body, runtime: Body, more: Body) -> Body:
         (program,) = job["spec"]["template"]["spec"]["containers"]
-        labels = {**job["metadata"]["labels"], kueue.QUEUE: "runs"}
+        labels = {**job["metadata"]["labels"], kueue.QUEUE: _QUEUE}
         spec = {
             "runtimeRef": {"apiGroup": "trainer.kubeflow.org", **runtime},
             "trainer": {
@@ -123,7 +131,7 @@ def surroundings(queue: str, namespace: str) -> list[Body]:
         {**head, "kind": "ClusterQueue", "metadata": {"name": queue}, "spec": whole},
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}},
         *({"kind": "ServiceAccount", "metadata": account, **generated} for account in accounts),
-        {**head, "kind": "LocalQueue", "metadata": {"name": "runs", **inside}, "spec": {"clusterQueue": queue}},
+        {**head, "kind": "LocalQueue", "metadata": {"name": _QUEUE, **inside}, "spec": {"clusterQueue": queue}},
     ]
 
 
