@@ -89,11 +89,11 @@ _DOORS: Final[Mapping[tuple[Kind, str], Mapping[str, Any]]] = {
 }
 _LAZY: Final = (
     "storage:\n",
-    "storage:\n  lazy: {access: [ReadWriteOnce], binding: WaitForFirstConsumer}\n",
+    "storage:\n  lazy: {access: [ReadWriteMany], binding: WaitForFirstConsumer}\n",
 )
 _CLAIMED: Final = """\
 volumes:
-  work: {size: 1Gi, access: ReadWriteOnce, class: lazy}
+  work: {size: 1Gi, access: ReadWriteMany, class: lazy}
 steps:
   prepare:
     {kind: job, image: "ghcr.io/acme/a:1.0", command: [prepare], mounts: {work: /w}, resources: {cpu: 1, memory: 1Gi}}
