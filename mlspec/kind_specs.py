@@ -197,9 +197,11 @@ class ServiceSpec(WorkloadSpec):
     """Fields of every service: something that stays up."""
 
     def models(self) -> Mapping[PartPath, ModelSource]:
-        """Return the models that are served, by the field that holds `model`."""
-        raise NotImplementedError
+        """Return the models that are served, by the field that holds `model`; none where the server has its own."""
+        return {}
 
     def with_models(self, models: Mapping[PartPath, ModelSource]) -> ServiceSpec:
-        """Return the service with other models, of the same fields."""
-        raise NotImplementedError
+        """Return the service with other models, of the same fields; raises TypeError where a kind forgot to say how."""
+        if models:
+            raise TypeError(f"{type(self).__name__} serves models, but does not exchange them")
+        return self
