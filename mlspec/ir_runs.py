@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -12,6 +13,11 @@ SUCCESS: Final = "_SUCCESS"
 """Name of the marker in a run's directory: it is there once the run has succeeded."""
 METRICS: Final = "metrics.json"
 """Name of the file in a run's directory that gates judge."""
+
+
+def gate_text(gate: Thresholds) -> str:
+    """Return thresholds as JSON, as a run's container and its file tell them."""
+    return json.dumps(gate, sort_keys=True, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,6 +9,7 @@ from typing import Protocol, TypeVar
 
 from mlspec import scripts
 from mlspec.ir import Facts, Gvk, PlannedWorkload, Port, Target
+from mlspec.ir_runs import gate_text
 from mlspec.k8s import meta, pod
 from mlspec.k8s.resource import Body
 from mlspec.kind_specs import StepSpec, WorkloadSpec
@@ -103,7 +103,7 @@ def run_metadata(workload: PlannedWorkload, target: Target) -> Body:
         **meta.run_annotations(workload.wave, keep=run.keep),
         meta.INPUTS: ",".join(sorted(item.run for item in run.upstream)),
         meta.OUTPUT: run.claim if run.marked else None,
-        meta.GATE: json.dumps(run.gate, sort_keys=True, separators=(",", ":")) if run.gate else None,
+        meta.GATE: gate_text(run.gate) if run.gate else None,
     }
     labels = {**workload.labels, **({meta.QUEUE_NAME: run.queue} if run.queue else {})}
     written = {key: value for key, value in annotations.items() if value}

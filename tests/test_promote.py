@@ -224,8 +224,11 @@ def test_files_that_steps_ship_are_found(root: Path) -> None:
     write_tree(root, {"training/train.py": "print()\n"})
     _edit(root, "command: [python, /opt/train.py]", "script: training/train.py")
     _generate(root)
-    _promote(root, "classifier", "--to", "prod")
+    said = _promote(root, "classifier", "--to", "prod").stderr
     _generate(root)
+    served = said.partition(" now serves ")[2].split(" ")[0].rstrip(";")
+    assert served.startswith("train-")
+    assert f"/{served}/" in (root / "generated/demo/overlays/prod/serving/kustomization.yaml").read_text()
 
 
 _SELDON = """\
@@ -466,7 +469,9 @@ def repository(root: Path) -> Path:
 
 def test_a_clean_file_is_edited_whatever_else_is_not(repository: Path) -> None:
     write_tree(repository, {"notes.txt": "new\n", "environments/dev.yaml": f"{ENVIRONMENT}promotion: follow\n# new\n"})
+    before = (repository / _FILE).read_text()
     _promote(repository, "classifier", "--to", "prod")
+    assert (repository / _FILE).read_text() != before
 
 
 def test_changes_that_are_not_committed_are_refused(repository: Path) -> None:

@@ -8,8 +8,8 @@ from mlspec.changes.sides import Side
 from mlspec.changes.values import Gpus, Load
 from mlspec.ir import PartPath, Stated
 from mlspec.kind_specs import PodFields, StepSpec, WorkloadSpec
-from mlspec.model.blocks import Gpu
 from mlspec.model.scalars import seconds
+from mlspec.plan import defaults
 from mlspec.spec.environment import EnvironmentFields
 
 
@@ -21,7 +21,7 @@ def load(stated: Stated, side: Side) -> Load:
     counts: dict[str, int] = {}
     for path, part in spec.parts().items():
         gpu = part.gpu or spec.gpu
-        name = _type(gpu, side.environment)
+        name = defaults.gpu_name(gpu, side.environment) if gpu is not None else None
         if gpu is not None and name is not None and gpu.count:
             counts[name] = counts.get(name, 0) + gpu.count * _pods(stated, path, part)
     gpus = tuple(Gpus(name, count, _price(name, side.environment)) for name, count in sorted(counts.items()) if count)
@@ -31,13 +31,6 @@ def load(stated: Stated, side: Side) -> Load:
 def _pods(stated: Stated, path: PartPath, part: PodFields) -> int:
     """Return the pods of one part: all of the workload's, or as many as the part says."""
     return int(getattr(part, "replicas", 1)) if path else stated.facts.pods
-
-
-def _type(gpu: Gpu | None, environment: EnvironmentFields) -> str | None:
-    """Return the type as `plan.defaults.gpu_type` chooses it: written, else the default, else the only one."""
-    catalogue = environment.gpus
-    only = next(iter(catalogue)) if len(catalogue) == 1 else None
-    return (gpu.type or environment.defaults.gpu or only) if gpu is not None else None
 
 
 def _price(name: str, environment: EnvironmentFields) -> Decimal | None:

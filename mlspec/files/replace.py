@@ -32,7 +32,7 @@ def replace(path: Path, before: bytes, content: bytes) -> None:
         if path.read_bytes() != before:
             raise ChangedMeanwhileError
         temporary.replace(path)
-    except BaseException:
+    except BaseException:  # Ctrl-C, too: nothing may be left beside the file, and whatever it was goes on
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise

@@ -11,6 +11,7 @@ from mlspec.k8s.resource import Body, compact
 
 # An unprivileged user that no distribution assigns; high enough for every policy tool's UID rule.
 USER: Final = 65532
+SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108  # in the container
 SHARED_MEMORY_VOLUME: Final = "mlspec-shared-memory"
 FILES_VOLUME: Final = "mlspec-files"
 
@@ -41,7 +42,7 @@ def volume_mounts(mounts: tuple[PlannedMount, ...], planned: PlannedResources) -
         for mount in mounts
     ]
     if planned.shared_memory:
-        found.append({"name": SHARED_MEMORY_VOLUME, "mountPath": "/dev/shm"})  # noqa: S108  # inside the container
+        found.append({"name": SHARED_MEMORY_VOLUME, "mountPath": SHARED_MEMORY})
     return found
 
 

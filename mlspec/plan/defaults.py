@@ -12,13 +12,18 @@ from mlspec.spec.project import Volume
 from mlspec.spec.surroundings import Destination
 
 
+def gpu_name(gpu: Gpu, environment: EnvironmentFields) -> str | None:
+    """Return the name of a type: the one written, else `defaults.gpu`, else the only one."""
+    only = next(iter(environment.gpus)) if len(environment.gpus) == 1 else None
+    return gpu.type or environment.defaults.gpu or only
+
+
 def gpu_type(gpu: Gpu | None, environment: EnvironmentFields, scope: Scope, path: Path) -> GpuType | None:
     """Return the catalogue's entry: the type written, else `defaults.gpu`, else the only one."""
     if gpu is None or gpu.count == 0:
         return None
     catalogue = environment.gpus
-    only = next(iter(catalogue)) if len(catalogue) == 1 else None
-    name = gpu.type or environment.defaults.gpu or only
+    name = gpu_name(gpu, environment)
     found = catalogue.get(name) if name is not None else None
     where = f"environments/{scope.environment_name}.yaml"
     if found is None and gpu.type is None and environment.defaults.gpu is not None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from mlspec import codes, names
 from mlspec.ir import PlannedMount, PlannedVariable, PlannedWorkload, Stated
-from mlspec.ir_runs import PlannedRun, ShippedFile, Thresholds, Upstream
+from mlspec.ir_runs import PlannedRun, ShippedFile, Thresholds, Upstream, gate_text
 from mlspec.kind_specs import StepSpec
 from mlspec.model.handover import in_container, mount_point, ships
 from mlspec.plan.scope import Scope
@@ -175,8 +174,3 @@ def variables(name: str, run: PlannedRun) -> tuple[PlannedVariable, ...]:
             found.append(PlannedVariable(names.input_variable(item.step), item.directory))
     found += [PlannedVariable("MLSPEC_GATE", gate_text(run.gate))] if run.gate else []
     return tuple(found)
-
-
-def gate_text(gate: Thresholds) -> str:
-    """Return thresholds as JSON."""
-    return json.dumps(gate, sort_keys=True, separators=(",", ":"))

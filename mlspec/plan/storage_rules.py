@@ -7,13 +7,12 @@ from typing import Final
 
 from mlspec.diagnostics import Severity
 from mlspec.ir import Plan, PlannedMount, PlannedWorkload, Stated
+from mlspec.k8s import pod
 from mlspec.kind_specs import StepSpec
 from mlspec.model.handover import SCRIPTS, in_container, mount_point, ships
 from mlspec.plan.scope import Path, Scope
 from mlspec.spec.environment import EnvironmentFields
 from mlspec.spec.project import Project
-
-_SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108  # in the container
 
 
 def _mounts(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
@@ -40,7 +39,7 @@ def _mounts(plan: Plan, project: Project, environment: EnvironmentFields, scope:
 def _shared_memory(workload: PlannedWorkload) -> dict[str, str]:
     """Return shared memory by where it is mounted, if any pod has it."""
     shared = any(part.resources.shared_memory for part in workload.parts.values())
-    return {_SHARED_MEMORY: "shared memory"} if shared else {}
+    return {pod.SHARED_MEMORY: "shared memory"} if shared else {}
 
 
 def _scripts(workload: PlannedWorkload) -> dict[str, str]:

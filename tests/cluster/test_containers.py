@@ -342,7 +342,7 @@ def test_files_and_variables(world: World) -> None:
     volumes = [{"name": "files", "configMap": {"name": "train-files"}}, {"name": "scratch", "emptyDir": {}}]
     template = _pod("train-0", "main", ["/bin/sh", "-c", shell], mounts=mounts, volumes=volumes)
     container = template["spec"]["containers"][0]
-    container |= {"workingDir": "/work/here", "securityContext": {"readOnlyRootFilesystem": True}}
+    container |= {"workingDir": "/srv/here", "securityContext": {"readOnlyRootFilesystem": True}}
     secret = {"secretKeyRef": {"name": "keys", "key": "token"}}
     missing = {"secretKeyRef": {"name": "keys", "key": "none", "optional": True}}
     container["env"] = [
@@ -361,7 +361,7 @@ def test_files_and_variables(world: World) -> None:
     (pod,) = world.pods("train")
     lines = world.containers.logs(world.name, "train").splitlines()
     printed = [line for line in lines if not line.startswith(("==>", "touch:"))]
-    variables = f"sec sec/$(UNKNOWN)/$(TOKEN) none /work/here {pod['metadata']['name']}"
+    variables = f"sec sec/$(UNKNOWN)/$(TOKEN) none /srv/here {pod['metadata']['name']}"
     assert printed == ["print()a: b", variables, "cannot", "read-only", "/dev/shm:", "", "/scratch:", "x"]  # noqa: S108  # in the container
 
 

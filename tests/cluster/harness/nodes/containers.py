@@ -157,13 +157,14 @@ class Containers:
 
     def _run(self, pod: PlayedPod, request: Body) -> int:
         """Run a container to its end; returns its status."""
-        assert self._runtime is not None
+        runtime = self._runtime
+        assert runtime is not None
         name, argv = request["name"], request["argv"]
         self.programs.expect(name, pod.body)
         real = container_spec.is_python_text(argv)
         run = self.programs.begin(name, tuple(argv), request["env"], frozenset()) if real else None
-        self._runtime.ask(request, pod.ended)
-        code = pod.wait_for_end(lambda number: self._runtime.signal(name, number))  # type: ignore[union-attr]
+        runtime.ask(request, pod.ended)
+        code = pod.wait_for_end(lambda number: runtime.signal(name, number))
         if run is not None:
             self.programs.end(name, run, code)
         return code

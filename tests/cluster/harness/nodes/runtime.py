@@ -58,7 +58,7 @@ def _trouble() -> str:
             os.write(writing, str(error.strerror).encode())
         os._exit(0)
     os.close(writing)
-    with open(reading, "rb") as pipe:  # noqa: PTH123  # a file descriptor
+    with open(reading, "rb") as pipe:
         words = pipe.read().decode()
     os.waitpid(child, 0)
     return words
@@ -142,18 +142,18 @@ def _enter(request: dict[str, Any]) -> None:
     root = request["root"]
     _mount("tmpfs", root, "tmpfs", 0, "mode=755")
     for name in ("proc", "dev/shm", "tmp"):  # below the root
-        os.makedirs(f"{root}/{name}")  # noqa: PTH103  # pathlib here costs more than the container
-    os.chmod(f"{root}/tmp", 0o1777)  # noqa: PTH101, S103, S108  # as everywhere
+        os.makedirs(f"{root}/{name}")
+    os.chmod(f"{root}/tmp", 0o1777)  # noqa: S103, S108  # as everywhere
     _mount("proc", f"{root}/proc", "proc", 0)
     for name in _DEVICES:
         _bind(f"/dev/{name}", f"{root}/dev/{name}", read_only=False)
     links = {**{f"/dev/{name}": target for name, target in _LINKS.items()}, **request["links"]}
     for name, target in links.items():
-        os.makedirs(os.path.dirname(root + name), exist_ok=True)  # noqa: PTH103, PTH120
-        os.symlink(target, root + name)  # noqa: PTH211
+        os.makedirs(os.path.dirname(root + name), exist_ok=True)
+        os.symlink(target, root + name)
     for source, target, read_only in request["binds"]:
         _bind(source, root + target, read_only=read_only)
-    os.makedirs(root + request["cwd"], exist_ok=True)  # noqa: PTH103  # container runtimes do
+    os.makedirs(root + request["cwd"], exist_ok=True)
     if request["read_only"]:
         _mount(None, root, None, _REMOUNT | _BIND | _READ_ONLY)
     os.chdir(root)
@@ -164,10 +164,10 @@ def _enter(request: dict[str, Any]) -> None:
 
 def _bind(source: str, target: str, *, read_only: bool) -> None:
     """Show a file or folder at a second place."""
-    if os.path.isdir(source):  # noqa: PTH112
-        os.makedirs(target, exist_ok=True)  # noqa: PTH103
-    elif not os.path.exists(target):  # noqa: PTH110
-        os.makedirs(os.path.dirname(target), exist_ok=True)  # noqa: PTH103, PTH120
+    if os.path.isdir(source):
+        os.makedirs(target, exist_ok=True)
+    elif not os.path.exists(target):
+        os.makedirs(os.path.dirname(target), exist_ok=True)
         os.close(os.open(target, os.O_CREAT | os.O_WRONLY))
     _mount(source, target, None, _BIND | _RECURSIVE)
     if read_only:
