@@ -42,9 +42,11 @@ demo: $(VENV)/.demo ## install, generate and check the living example, show what
 	@echo
 	@echo "Try it: change a line of mlproject.yaml, then  $(BIN)/mlspec diff  and  $(BIN)/mlspec generate"
 
-tools: $(VENV)/.demo ## build kubeconform and four kustomizes at pinned versions and fetch busybox, outside the repository
+tools: $(VENV)/.demo ## build the programs that tests ask (kustomize, kubeconform, kube-score, checkov, …), pinned, outside the repository
 	@$(BIN)/python -m tests.tools.build
+	@$(BIN)/python -m tests.tools.python_tools
 	@$(BIN)/python -m tests.tools.busybox
+	@$(BIN)/python -m tests.tools.pod_security
 
 test: $(VENV)/.test tools ## everything that CI runs
 	$(BIN)/ruff check

@@ -27,6 +27,7 @@ _COMMANDS: Final = {
     "graph": ("graph", "Show steps, services and what they read and write."),
     "init": ("init", "Write a project and environments to begin with."),
     "promote": ("promote", "Pin the run whose model a service serves in an environment."),
+    "render": ("render", "Print the objects of an environment, or the Pods and Services that operators make of them."),
     "schema": ("schema", "Print the JSON Schema of a project or an environment."),
 }
 
@@ -86,9 +87,11 @@ def run() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:  # noqa: BLE001  # the one place: a fault of ours, never shown as a traceback
-        sys.stderr.write(f"internal error: {type(error).__name__}: {error}\n")
+        from mlspec.literals.redaction import redact  # late: this should never happen
+
+        sys.stderr.write(redact(f"internal error: {type(error).__name__}: {error}\n"))
         sys.stderr.write("this is a fault of mlspec; set MLSPEC_DEBUG=1 to see where, and report it\n")
         if os.environ.get("MLSPEC_DEBUG"):
-            traceback.print_exc()
+            sys.stderr.write(redact(traceback.format_exc()))
         return 2
     return result if isinstance(result, int) else 0

@@ -12,6 +12,7 @@ from mlspec.ir import Plan
 from mlspec.k8s.resource import Body, Resource
 from mlspec.layout import Layout
 from mlspec.plan.history import History
+from mlspec.policy.engine import Opinion
 from mlspec.source import Scalar
 from mlspec.spec.problems import locate
 from mlspec.spec.workspace import LoadedProject, Workspace
@@ -28,6 +29,8 @@ class Compiled:
     """The runs that were written before."""
     plans: dict[str, Plan] = field(default_factory=dict)
     resources: dict[str, list[Resource]] = field(default_factory=dict)
+    opinions: dict[str, Opinion] = field(default_factory=dict)
+    """What policy has against it, by environment."""
     argocd: dict[str, list[Body]] = field(default_factory=dict)
     layout: Layout = field(default_factory=Layout)
     changes: Changes | None = None

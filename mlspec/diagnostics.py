@@ -52,6 +52,16 @@ class Diagnostic:
         return replace(self, span=span)
 
 
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A policy finding that an `allow` accepts, with its reason; `path` is where the `allow` stands."""
+
+    code: str
+    message: str
+    reason: str
+    path: tuple[str, ...]
+
+
 def whole_file(file: str) -> Span:
     """Return the place of a finding about a file as such (1:1)."""
     return Span(file)
@@ -76,11 +86,16 @@ def suggestion(word: str, options: Iterable[str], what: str = "known") -> str:
 
 
 def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return findings once each (environments repeat them), by file, place, severity and code."""
+    """Return findings once each (environments repeat them, and may weigh them differently), the gravest of each.
+
+    The order is by file, place, severity and code.
+    """
     rank = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
     unique: dict[object, Diagnostic] = {}
     for diagnostic in diagnostics:
-        unique.setdefault((diagnostic.code, diagnostic.span, diagnostic.message), diagnostic)
+        known = unique.setdefault((diagnostic.code, diagnostic.span, diagnostic.message), diagnostic)
+        if rank[diagnostic.severity] < rank[known.severity]:
+            unique[diagnostic.code, diagnostic.span, diagnostic.message] = diagnostic
     return sorted(unique.values(), key=lambda d: (d.span, rank[d.severity], d.code, d.message))
 
 

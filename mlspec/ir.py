@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 from mlspec.ir_environment import PlannedArgoCD, PlannedQuota
 from mlspec.ir_runs import NO_RUN, PlannedGate, PlannedRun
+from mlspec.ir_safety import SAFE, PlannedSecret, PlannedSecurity
 from mlspec.model.base import SpecModel
+from mlspec.model.levels import Level
 from mlspec.names import Derived
 
 Labels = Mapping[str, str]
@@ -135,8 +137,6 @@ class Facts:
     """URIs of the models that its pods load."""
     services: tuple[str, ...] = ()
     """Names of the Kubernetes Services that the operator makes for a service."""
-    added: str = ""
-    """A container that the operator adds and that falls short of the restricted Pod Security Standard."""
     derived: tuple[Derived, ...] = ()
     children: tuple[tuple[str, str], ...] = ()
     """(group, kind) of the objects that its operator creates."""
@@ -175,6 +175,7 @@ class PlannedWorkload:
     """Secrets with storage credentials, by the destination that they open."""
     run: PlannedRun = NO_RUN
     gate: PlannedGate | None = None
+    security: PlannedSecurity = SAFE
 
     @property
     def inputs(self) -> Mapping[str, Any]:
@@ -232,7 +233,7 @@ class Target:
     environment: str | None
     namespace: str | None
     manage_namespace: bool
-    pod_security: str
+    pod_security: Level
     server: str
     operators: Mapping[str, Any]
     gateway: Peer | None
@@ -245,6 +246,8 @@ class Target:
     quota: PlannedQuota | None
     argocd: PlannedArgoCD | None
     promotion: str = "pinned"
+    secret_store: tuple[str, str] | None = None
+    """Kind and name of the store that external-secrets reads."""
     kueue: str | None = None
     """Kueue's version, where the environment has it."""
     queues: tuple[str, ...] = ()
@@ -268,10 +271,15 @@ class Plan:
     target: Target
     volumes: tuple[PlannedVolume, ...]
     secrets: tuple[str, ...]
+    """Names of all Secrets that may be referred to."""
     claims: tuple[str, ...]
     """Claims that exist outside: `volumes.<name>.claim`."""
     monitoring_interval: str
     workloads: tuple[Stated, ...]
+    external_secrets: tuple[PlannedSecret, ...] = ()
+    """Those of the secrets that external-secrets makes."""
+    pod_security: Level | None = None
+    """What the namespace enforces; decided where the pods are known, which is when all else is emitted."""
 
     @property
     def steps(self) -> tuple[Stated, ...]:

@@ -13,10 +13,11 @@ from mlspec.check.repository import check_repository
 from mlspec.check.tools import Tool
 from mlspec.check.versions import schema_folders
 from mlspec.compiled import Compilation, Compiled
-from mlspec.diagnostics import Diagnostic, Span
+from mlspec.diagnostics import Accepted, Diagnostic, Span
 from mlspec.k8s.resource import Body
 from mlspec.model.operators import minor
 from mlspec.pipeline import drift
+from mlspec.policy.rules import RULES
 
 Progress = Callable[[Sequence[Callable[[], list[Diagnostic]]], str], Iterable[Callable[[], list[Diagnostic]]]]
 _NOWHERE = Span("", 0, 0, 0, 0)
@@ -24,8 +25,9 @@ _NOWHERE = Span("", 0, 0, 0, 0)
 
 @dataclass(slots=True)
 class Verdict:
-    """Findings, and one line a judge that says what it looked at."""
+    """Findings, one line a judge that says what it looked at, and what was accepted with a reason."""
 
+    accepted: list[Accepted] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
 
@@ -44,6 +46,7 @@ def judge(compilation: Compilation, environments: Sequence[str], progress: Progr
         f"checked {_count(len({c.project.name for c, _ in chosen}), 'project')} in "
         f"{_count(len({name for _, name in chosen}), 'environment')}: {_count(objects, 'object')} valid by schema"
     )
+    _policy(verdict, chosen)
     verdict.diagnostics += [
         finding for finding in drift(compilation, each_file=False) if _concerns(finding, environments)
     ]
@@ -53,6 +56,19 @@ def judge(compilation: Compilation, environments: Sequence[str], progress: Progr
     _kustomize(verdict, chosen, progress)
     _kubeconform(verdict, compilation, chosen)
     return verdict
+
+
+def _policy(verdict: Verdict, chosen: Sequence[tuple[Compiled, str]]) -> None:
+    """Say what was accepted, each once, whatever the number of environments: an auditor reads it here."""
+    opinions = (compiled.opinions[name] for compiled, name in chosen if name in compiled.opinions)
+    verdict.accepted = list(dict.fromkeys(item for opinion in opinions for item in opinion.accepted))
+    reasons: dict[tuple[str, ...], list[Accepted]] = {}
+    for item in verdict.accepted:
+        reasons.setdefault(item.path, []).append(item)
+    verdict.lines.append(f"policy: {_count(len(RULES), 'rule')}, {_count(len(verdict.accepted), 'finding')} accepted")
+    for path, items in reasons.items():
+        several = f" ({len(items)} times)" if len(items) > 1 else ""
+        verdict.lines.append(f"  {'.'.join(path)}: {items[0].reason}{several}")
 
 
 def _count(number: int, noun: str) -> str:

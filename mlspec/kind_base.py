@@ -8,9 +8,10 @@ from fractions import Fraction
 from typing import Protocol, TypeVar
 
 from mlspec import scripts
-from mlspec.ir import Facts, Gvk, PlannedWorkload, Port, Target
+from mlspec.ir import Facts, Gvk, Labels, PlannedWorkload, Port, Target
 from mlspec.ir_runs import gate_text
 from mlspec.k8s import meta, pod
+from mlspec.k8s.projected import Projection
 from mlspec.k8s.resource import Body
 from mlspec.kind_specs import StepSpec, WorkloadSpec
 from mlspec.model.handover import in_container
@@ -64,6 +65,12 @@ class Kind(Protocol):
 
     def emit(self, workload: PlannedWorkload, target: Target) -> Body:
         """Return the manifest."""
+
+    def project(self, body: Body, target: Target, secrets: Labels) -> Projection:
+        """Return the pods and Services that the operator makes of the object, patched or not.
+
+        `secrets` are those with storage credentials, by the destination that they open.
+        """
 
     def check(self, workload: PlannedWorkload, target: Target) -> Iterable[Finding]:
         """Yield the kind's own findings."""

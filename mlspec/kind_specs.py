@@ -13,6 +13,7 @@ from mlspec.model.blocks import Arguments, Command, Env, GpuField, Mounts, Names
 from mlspec.model.handover import Files, Gate, Script
 from mlspec.model.patching import Patch
 from mlspec.model.scalars import Duration, ImageReference, Name, Natural, StepName
+from mlspec.model.security import Allow, Security
 from mlspec.model.sources import ModelSource
 
 
@@ -73,6 +74,19 @@ class WorkloadSpec(PodFields):
         "JSON6902 operations on the emitted object, for what the spec does not know; judged like everything else.",
         "where each operation's `path` points",
         [{"op": "add", "path": "/metadata/annotations/example.com~1team", "value": "vision"}],
+    )
+
+    security: Security = field(
+        Security(),
+        "What the pods may do beyond what is safe by default; each loosening is a policy finding.",
+        "the `securityContext` of its containers and pods",
+        {"user": 1000, "writableRoot": True},
+    )
+    allow: Allow = field(
+        {},
+        "Policy findings that are accepted here, each with the reason.",
+        "no object: the finding is not reported, and `check` counts it",
+        {"MLS407": "the model server unpacks plugins into its image"},
     )
 
     def parts(self) -> Mapping[PartPath, PodFields]:
@@ -190,7 +204,7 @@ class StepSpec(WorkloadSpec):
 
 
 # Fields that do not change what a run computes (spec.md, last section); everything else names the run.
-UNHASHED = frozenset({"retries", "deadline", "egress", "needs"})
+UNHASHED = frozenset({"retries", "deadline", "egress", "needs", "allow"})
 
 
 class ServiceSpec(WorkloadSpec):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mlspec import admin, continuity
-from mlspec.check import objects, references
+from mlspec import admin, continuity, levels, pod_security
+from mlspec.check import fits, objects, reachable, references
 from mlspec.check.objects import Fault
 from mlspec.check.quiet import DRIFT, FIGHT
 from mlspec.check.versions import schema_folders
@@ -17,9 +17,14 @@ from mlspec.emit import emit, emit_argocd
 from mlspec.files import compare, lock
 from mlspec.files.lock import Lock, State
 from mlspec.files.marks import ROOT, digest, lock_path
+from mlspec.ir import Plan
 from mlspec.k8s.resource import Resource
 from mlspec.layout import PlannedEnvironment, lay_out
+from mlspec.model.levels import Level
 from mlspec.plan.resolve import build_base_plan, build_plan
+from mlspec.policy import engine
+from mlspec.policy.engine import Opinion
+from mlspec.policy.subject import Subject
 from mlspec.spec.discover import ENVIRONMENT_FOLDER, GENERATED, PROJECT_FILE
 from mlspec.spec.problems import locate
 from mlspec.spec.workspace import LoadedEnvironment, LoadedProject, Workspace
@@ -61,17 +66,60 @@ def _plan(workspace: Workspace, project: LoadedProject, only: Sequence[str]) -> 
     for name, variant in project.variants.items():
         environment = workspace.environments[name]
         plan, diagnostics = build_plan(variant, environment, project.base, compiled.history)
-        chosen = not only or name in only
-        compiled.diagnostics += diagnostics if chosen else ()
+        compiled.diagnostics += diagnostics if not only or name in only else ()
         compiled.plans[name] = plan
-        if has_errors(diagnostics) or variant.repaired is not None or environment.damaged:
-            continue
-        resources = emit(plan)
-        compiled.resources[name] = resources
-        compiled.argocd[name] = emit_argocd(plan, resources)
-        compiled.counts[name] = len(resources) + len(compiled.argocd[name])
-        compiled.diagnostics += _judge(compiled, name, environment) if chosen else ()
+        if not (has_errors(diagnostics) or variant.repaired is not None or environment.damaged):
+            resources = emit(plan, environment.model.kubernetes, compiled.history)
+            compiled.resources[name] = resources
+            compiled.argocd[name] = emit_argocd(plan, resources)
+            compiled.counts[name] = len(resources) + len(compiled.argocd[name])
+    for name in project.variants:
+        found = judge(compiled, name, workspace.environments[name])
+        compiled.diagnostics += found if not only or name in only else ()
+    compiled.diagnostics += _unused(compiled)
     return compiled
+
+
+def judge(compiled: Compiled, name: str, environment: LoadedEnvironment) -> list[Diagnostic]:
+    """Return what schemas, laws and policy have against a project in one environment; the opinion is kept."""
+    found = list(_judge(compiled, name, environment)) if name in compiled.resources else []
+    if not environment.damaged:  # what it says of policy may be what is wrong with it
+        compiled.opinions[name] = _opinion(compiled, name, environment)
+        found += compiled.opinions[name].diagnostics
+    return found
+
+
+def _opinion(compiled: Compiled, name: str, environment: LoadedEnvironment) -> Opinion:
+    """Return what policy says of a project in an environment; of what was taken out because it is wrong, nothing."""
+    variant = compiled.project.variants[name]
+    subject = Subject(
+        compiled.plans[name],
+        variant.model,
+        environment.model,
+        variant.contents,
+        compiled.resources.get(name, ()),
+        compiled.argocd.get(name, ()),
+        lambda: _level_of_runs(compiled, name, environment),
+    )
+    opinion = engine.judge(subject, variant.tree, environment.tree)
+    if variant.repaired is not None:
+        opinion.diagnostics = [finding for finding in opinion.diagnostics if variant.repaired.keeps(finding)]
+    return opinion
+
+
+def _level_of_runs(compiled: Compiled, name: str, environment: LoadedEnvironment) -> Level:
+    minor = pod_security.minor_of(environment.model.kubernetes)
+    return levels.of_runs(compiled.plans[name].target, compiled.resources.get(name, ()), minor, compiled.history)
+
+
+def _unused(compiled: Compiled) -> Iterator[Diagnostic]:
+    """Yield what `allow` accepts nowhere; only where every environment could be judged whole."""
+    variants = compiled.project.variants
+    if compiled.resources.keys() != variants.keys():
+        return
+    accepted = [item for opinion in compiled.opinions.values() for item in opinion.accepted]
+    for variant in variants.values():
+        yield from engine.unused(variant.tree, engine.allows(variant.model), accepted)
 
 
 def _judge(compiled: Compiled, name: str, environment: LoadedEnvironment) -> Iterator[Diagnostic]:
@@ -79,14 +127,25 @@ def _judge(compiled: Compiled, name: str, environment: LoadedEnvironment) -> Ite
     folders = schema_folders(environment.model)
     plan, resources = compiled.plans[name], compiled.resources[name]
     for resource in resources:
-        for fault in objects.judge(folders, resource):
+        for fault in (*objects.judge(folders, resource), *fits.judge(resource)):
             yield _located(compiled, name, resource, fault)
-    for resource, fault in objects.judge_references(plan, resources):
+    across = (
+        *objects.judge_references(plan, resources),
+        *fits.judge_services(resources),
+        *reachable.check(plan, resources, _elsewhere(compiled, plan)),
+    )
+    for resource, fault in across:
         yield _located(compiled, name, resource, fault)
     for body in compiled.argocd[name]:
         for fault in objects.judge_body(folders, body):
             text = f"{body['kind']} {body['metadata']['name']}: {fault.message}"
             yield Diagnostic(fault.code, text, compiled.span(name, ("name",)), "name", fault.help)
+
+
+def _elsewhere(compiled: Compiled, plan: Plan) -> set[str]:
+    """Return the namespaces of the project's other environments in the same cluster."""
+    others = (other.target for other in compiled.plans.values() if other.target.server == plan.target.server)
+    return {other.namespace for other in others if other.namespace not in (None, plan.target.namespace)}
 
 
 def _located(compiled: Compiled, name: str, resource: Resource, fault: Fault) -> Diagnostic:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.support import ENVIRONMENT, Result, make_root, mlspec, snapshot, write_tree
 
-STEP = "steps: {a: {kind: job, image: i}}\n"
+STEP = "steps: {a: {kind: job, image: 'i:1'}}\n"
 SECOND = "apiVersion: mlspec.dev/v1alpha1\nkind: Project\nname: other\nowner: t\n" + STEP
 
 

@@ -86,6 +86,9 @@ def _shared_fields(draw: st.DrawFn) -> Data:
         "storage": dict(draw(st.permutations(list(classes.items())))),
         "kueue": {"version": Plain("0.17")} | draw(optional({"queue": st.just("research")})),
         "promotion": draw(st.sampled_from(["pinned", "follow"])),
+        "images": {"digests": "off"},
+        # Operators add containers that restricted refuses; levels are drawn all the same.
+        "policy": {"MLS409": "warn"},
         "runs": {"onSupersede": draw(st.sampled_from(["keep", "delete"]))},
         "network": {
             "dns": draw(st.sampled_from(["kube-dns", "node-local"])),
@@ -136,7 +139,7 @@ def _environment(draw: st.DrawFn, mode: str, namespace: Data) -> Data:
                         "storage": st.just("5000Gi"),
                     }
                 ),
-                "images": st.just({"pullSecrets": ["registry"]}),
+                "images": st.just({"pullSecrets": ["registry"], "digests": "off"}),
                 "serviceAccounts": st.fixed_dictionaries({"annotations": account}),
                 "placement": st.just({"nodeSelector": {"pool": "cpu"}, "tolerations": [{"operator": "Exists"}]}),
                 "access": st.just({"viewers": ["{owner}", "all-{environment}"], "operators": []}),

@@ -33,6 +33,7 @@ network:
   destinations:
     s3: {cidrs: [10.0.0.0/8]}
 argocd: {repoURL: "https://git.example.com/ml/models.git"}
+images: {digests: off}
 """
 
 PROJECT = """\
@@ -41,6 +42,23 @@ kind: Project
 name: demo
 owner: team
 """
+
+
+IDENTITY = {"HOME": "/tmp", "LOGNAME": "mlspec", "USER": "mlspec"}  # noqa: S108  # in the container
+"""Variables that every container of a run or model server has before its own."""
+SCRATCH = {"name": "mlspec-scratch", "mountPath": "/tmp"}  # noqa: S108  # as above
+"""The mount that every container has beside its own: its image's files are read only."""
+
+
+PEAK = """\
+def megabytes():
+    import pathlib, resource, sys
+    status = pathlib.Path("/proc/self/status")
+    if status.exists():
+        return int(status.read_text().partition("VmHWM:")[2].split()[0]) // 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (2**20 if sys.platform == "darwin" else 2**10)
+"""
+"""Source of a function for a child: its own peak in MiB. On Linux `ru_maxrss` begins with that of the parent."""
 
 
 @dataclass(frozen=True)

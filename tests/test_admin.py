@@ -341,7 +341,7 @@ def test_a_part_of_the_root_brings_it_up_to_date(root: Path) -> None:
 def test_an_unchanged_root_is_remembered(root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MLSPEC_CACHE_DIR", str(tmp_path / "cache"))
     for name in ("mlproject.yaml", "second/mlproject.yaml"):
-        (root / name).write_text((root / name).read_text().replace("image: i", "image: 'i:1'"))
+        (root / name).write_text((root / name).read_text().replace("'i:1'", "'i:2'"))
     assert mlspec(root, "generate").code == 0
     first, second = mlspec(root, "generate"), mlspec(root, "generate")
     assert first == second

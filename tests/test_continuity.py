@@ -62,7 +62,7 @@ def test_another_namespace_would_leave_the_claims_behind(tmp_path: Path) -> None
     root = _generated(tmp_path, _VOLUMES)
     environment = root / "environments/dev.yaml"
     environment.write_text(ENVIRONMENT + 'namespace: {pattern: "ml-{project}"}\n')
-    _refused(root, "error[MLS248]", "environments/dev.yaml:16:22", "`data`, `models`", "`demo-dev`", "`ml-demo`")
+    _refused(root, "error[MLS248]", "environments/dev.yaml:17:22", "`data`, `models`", "`demo-dev`", "`ml-demo`")
     environment.write_text(ENVIRONMENT)
     assert mlspec(root, "generate", "--check").code == 0
 

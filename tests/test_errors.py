@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from mlspec.codes import CODES
+from mlspec.codes.policy import POLICY
+from mlspec.policy.rules import RULES, explanation
 from tests.support import check_golden, mlspec, snapshot
 
 _FOLDER = Path(__file__).parent / "errors"
@@ -38,11 +40,18 @@ def test_finding(case: str, tmp_path: Path, update_golden: bool) -> None:
 def test_every_code_has_a_title_and_explanation() -> None:
     for code, found in CODES.items():
         assert found.title, code
-        assert found.explanation.endswith((".", "`")), code
+        told = explanation(code) if code in POLICY else found.explanation
+        assert told.endswith((".", "`")), code
+
+
+def test_every_policy_is_one_rule() -> None:
+    assert [rule.code for rule in RULES] == list(POLICY)
+    assert len({rule.judge for rule in RULES}) == len(RULES)
 
 
 def test_every_code_that_a_spec_can_cause_has_a_case() -> None:
     shown = {case.split("-")[0] for case in CASES}
-    # A file that cannot be read, and a root inside a Git repository, are made by tests of their own.
-    elsewhere = {"MLS112", "MLS229", "MLS236", "MLS248", "MLS249", "MLS250"}
+    # A file that cannot be read, and a root inside a Git repository, are made by tests of their own; no spec can give
+    # rights to a workload (tests/test_tenancy.py changes what is emitted).
+    elsewhere = {"MLS112", "MLS229", "MLS236", "MLS248", "MLS249", "MLS250", "MLS442"}
     assert {code for code in CODES if code[3] in "124"} - shown == elsewhere

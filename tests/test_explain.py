@@ -173,7 +173,7 @@ def test_nonsense_is_2_without_a_traceback(tmp_path: Path, question: str) -> Non
     assert "internal error" not in result.stderr
 
 
-@pytest.mark.parametrize("arguments", [(), ("nodes", "--reference"), ("a", "b")])
+@pytest.mark.parametrize("arguments", [("nodes", "--reference"), ("a", "b")])
 def test_one_thing_is_explained(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     result = mlspec(tmp_path, "explain", *arguments)
     assert (result.code, result.stdout) == (2, "")

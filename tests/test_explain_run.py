@@ -49,6 +49,7 @@ part of its name
   file train.py            <sha256>
 
 not part of its name
+  allow           none
   cleanPodPolicy  Running
   deadline        2h
   egress          none
@@ -130,14 +131,14 @@ def test_nothing_has_changed_and_a_step_that_is_new(root: Path) -> None:
     shown = mlspec(root, "explain", "run", "train", "-e", "dev", "--against", "HEAD").stdout
     assert shown.endswith(": the same name\n")
     with (root / "mlproject.yaml").open("a") as file:
-        file.write("environments: {prod: {steps: {more: {kind: job, image: i}}}}\n")
+        file.write("environments: {prod: {steps: {more: {kind: job, image: 'i:1'}}}}\n")
     shown = mlspec(root, "explain", "run", "more", "-e", "prod", "--against", "HEAD").stdout
     assert shown.endswith(": there was no such step\n")
 
 
 def test_several_projects_with_the_step(root: Path) -> None:
     write_tree(
-        root, {"other/mlproject.yaml": PROJECT.replace("demo", "other") + "steps: {train: {kind: job, image: i}}\n"}
+        root, {"other/mlproject.yaml": PROJECT.replace("demo", "other") + "steps: {train: {kind: job, image: 'i:1'}}\n"}
     )
     commit(root)
     result = mlspec(root, "explain", "run", "train", "-e", "dev")

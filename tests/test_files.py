@@ -61,7 +61,7 @@ def test_an_edited_run_is_restored_where_it_can_be(root: Path) -> None:
 
 
 def test_an_edited_run_that_would_be_written_otherwise_now_is_refused(root: Path) -> None:
-    make_root(root, "steps: {a: {kind: job, image: i, deadline: 1h}}\n", {"dev": ENVIRONMENT, "prod": ENVIRONMENT})
+    make_root(root, "steps: {a: {kind: job, image: 'i:1', deadline: 1h}}\n", {"dev": ENVIRONMENT, "prod": ENVIRONMENT})
     assert mlspec(root, "generate").code == 0
     run_file(root).write_text(run_file(root).read_text() + "# edited\n")
     result = refused(root, "MLS508", run_file(root).relative_to(root / "generated").as_posix())
@@ -70,7 +70,7 @@ def test_an_edited_run_that_would_be_written_otherwise_now_is_refused(root: Path
 
 def test_an_edited_run_that_is_superseded_is_refused(root: Path) -> None:
     old = run_file(root)
-    make_root(root, "steps: {a: {kind: job, image: j}}\n", {"dev": ENVIRONMENT, "prod": ENVIRONMENT})
+    make_root(root, "steps: {a: {kind: job, image: 'j:1'}}\n", {"dev": ENVIRONMENT, "prod": ENVIRONMENT})
     assert mlspec(root, "generate").code == 0
     old.write_text("edited\n")
     refused(root, "MLS508", old.relative_to(root / "generated").as_posix())
@@ -99,7 +99,7 @@ def test_a_foreign_file_beside_is_named_and_stays(root: Path) -> None:
     write_tree(root, {"generated/demo/notes.txt": "mine\n", "generated/demo/overlays/dev/mlspec.lock": "mine\n"})
     checked = mlspec(root, "generate", "--check")
     assert (checked.code, checked.stdout.count("MLS504")) == (1, 2)
-    make_root(root, "steps: {a: {kind: job, image: j}}\n", {"dev": ENVIRONMENT, "prod": ENVIRONMENT})
+    make_root(root, "steps: {a: {kind: job, image: 'j:1'}}\n", {"dev": ENVIRONMENT, "prod": ENVIRONMENT})
     assert mlspec(root, "generate").code == 0
     assert (root / "generated/demo/notes.txt").read_text() == "mine\n"
 
@@ -148,7 +148,7 @@ def test_what_stands_in_the_way_is_refused_once(path: str, obstacle: str, shown:
         "pipe": lambda: os.mkfifo(place),
     }
     make[obstacle]()
-    (root / "mlproject.yaml").write_text((root / "mlproject.yaml").read_text().replace("image: i", "image: j"))
+    (root / "mlproject.yaml").write_text((root / "mlproject.yaml").read_text().replace("image: 'i:1'", "image: 'j:1'"))
     for arguments in (("generate", "--check"), ("generate",)):
         result = mlspec(root, *arguments)
         assert result.code == 1, result.output
@@ -182,7 +182,7 @@ def test_a_link_in_place_of_a_temporary_file_is_not_followed(root: Path, tmp_pat
     for path in [p for p in generated(root) if p.startswith("demo/")]:
         target = root / "generated" / path
         target.with_name(f".mlspec-tmp-{target.name}").symlink_to(victim)
-    make_root(root, "steps: {a: {kind: job, image: j}}\n", {"dev": ENVIRONMENT, "prod": ENVIRONMENT})
+    make_root(root, "steps: {a: {kind: job, image: 'j:1'}}\n", {"dev": ENVIRONMENT, "prod": ENVIRONMENT})
     assert mlspec(root, "generate").code == 0
     assert victim.read_text() == "precious\n"
     assert mlspec(root, "generate", "--check").code == 0
@@ -240,7 +240,7 @@ def test_a_path_prunes_nothing_of_others(root: Path) -> None:
 
 def test_a_path_writes_only_its_own(root: Path) -> None:
     for name in ("mlproject.yaml", "second/mlproject.yaml"):
-        (root / name).write_text((root / name).read_text().replace("image: i", "image: j"))
+        (root / name).write_text((root / name).read_text().replace("image: 'i:1'", "image: 'j:1'"))
     before = generated(root)
     assert mlspec(root, "generate", "second").code == 0
     after = generated(root)

@@ -12,7 +12,7 @@ import pytest
 
 from mlspec import yamltext
 from mlspec.all_kinds import KINDS
-from mlspec.concerns import files, gate, monitoring, namespace, network, queue, rbac, storage
+from mlspec.concerns import files, gate, monitoring, namespace, network, queue, rbac, secrets, storage
 from mlspec.diagnostics import has_errors
 from mlspec.emit import EMITTED, emit_argocd
 from mlspec.k8s.resource import CLUSTER_SCOPED, Body
@@ -30,6 +30,7 @@ _CONCERNS = {
     "network": network.emit,
     "queue": queue.emit,
     "rbac": rbac.emit,
+    "secrets": secrets.emit,
     "storage": storage.emit,
 }
 

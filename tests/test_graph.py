@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mlspec.report.mermaid import _quoted
+from mlspec.report.mermaid import quoted
 from tests.support import ENVIRONMENT, PROJECT, make_root, mlspec, snapshot, write_tree
 
 EVERYTHING = """\
@@ -244,5 +244,5 @@ def test_a_user_can_neither_colour_the_terminal_nor_draw(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("text", ['"', "`", "<b>", "&", "#35;", "%%{init}%%", "[a](b)", "|", "style:", "\\", "\x1b"])
 def test_labels_hold_only_what_is_text_to_mermaid(text: str) -> None:
-    assert re.fullmatch(r"[\w ./,=+-]*(#\d+;[\w ./,=+-]*)*", _quoted(text))
-    assert _quoted("plain-name_1, 10Gi at /data") == "plain-name_1, 10Gi at /data"
+    assert re.fullmatch(r"[\w ./,=+-]*(#\d+;[\w ./,=+-]*)*", quoted(text))
+    assert quoted("plain-name_1, 10Gi at /data") == "plain-name_1, 10Gi at /data"

@@ -59,6 +59,7 @@ def test_equal_digests_are_meant() -> None:
     for case in CASES:
         by_digest.setdefault(case["digest"], []).append(case["name"])
     assert [names for names in by_digest.values() if len(names) > 1] == [
+        ["minimal job", "security as it is by default, and what is accepted"],
         ["minimal pytorch", "what does not compute"],
         ["resources in any spelling", "the same resources in canonical form"],
         ["roles with replicas", "roles in any order and spelling"],

@@ -29,7 +29,8 @@ volumes:
   data: {size: 10Gi, access: ReadWriteMany, class: nfs}
   shared: {claim: theirs}
 secrets:
-  hub: {keys: [token]}
+  hub: {keys: [token], external: ml/hub}
+allow: {MLS407: "it unpacks plugins"}
 monitoring: {interval: 30s}
 runs: {onSupersede: delete}
 steps:
@@ -62,6 +63,8 @@ steps:
     deadline: 12h
     egress: [s3]
     nodes: 2
+    security: {user: 70000, writableRoot: true, capabilities: [NET_BIND_SERVICE]}
+    allow: {MLS408: "it listens on 443"}
     processes: 2
     cleanPodPolicy: None
   roles:
@@ -136,7 +139,9 @@ gpus:
     pricePerHour: 0.35
 placement: {nodeSelector: {pool: cpu}, tolerations: [{operator: Exists}]}
 defaults: {cpu: 1, memory: 2Gi, gpu: t4}
-images: {pullSecrets: [registry], helper: "python:3.12"}
+images: {pullSecrets: [registry], helper: "python:3.12", registries: [docker.io, localhost:5000/a], digests: off}
+secretStore: {name: vault, kind: SecretStore}
+policy: {MLS403: off, MLS404: error}
 kueue: {version: 0.17, queue: research, frameworks: [kubeflow.org/pytorchjob]}
 promotion: follow
 runs: {onSupersede: keep}
@@ -349,6 +354,7 @@ def test_what_the_models_refuse_as_unknown_the_schema_refuses_too(path: str, tre
     assert not refused or _errors(PROJECT_VALIDATOR, text)
     tables = {"volumes", "secrets", "steps", "services", "environments", "args", "env", "mounts"}
     tables |= {"predictors", "parameters", "files", "gate"}
+    refused = refused or any("is not the code of a policy" in finding.message for finding in workspace.diagnostics)
     assert refused or path.rpartition(".")[2] in tables or ".patch.0.value." in path
 
 
@@ -361,4 +367,5 @@ def test_what_the_environment_refuses_as_unknown_the_schema_refuses_too(path: st
     refused = any(finding.code == "MLS102" and "zebra" in finding.message for finding in workspace.diagnostics)
     assert not refused or _errors(ENVIRONMENT_VALIDATOR, text)
     tables = ("storage", "gpus", "destinations", "nodeSelector", "podLabels", "annotations")
+    refused = refused or any("is not the code of a policy" in finding.message for finding in workspace.diagnostics)
     assert refused or path.rpartition(".")[2] in tables

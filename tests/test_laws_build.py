@@ -93,8 +93,8 @@ def test_a_base_that_lost_an_object_builds_something_that_check_refuses(generate
 
 
 def test_only_additions_are_guarded_by_the_name(tmp_path: Path) -> None:
-    annotated = ENVIRONMENT + "images: {pullSecrets: [registry]}\n"
-    root = make_root(tmp_path, "steps: {a: {kind: job, image: i}}\n", {"common": ENVIRONMENT, "dev": annotated})
+    annotated = ENVIRONMENT.replace("digests: off", "digests: off, pullSecrets: [registry]")
+    root = make_root(tmp_path, "steps: {a: {kind: job, image: 'i:1'}}\n", {"common": ENVIRONMENT, "dev": annotated})
     assert mlspec(root, "generate").code == 0
     [patch] = yamltext.load_all((root / "generated/demo/overlays/dev/foundation/kustomization.yaml").read_text())[0][
         "patches"

@@ -75,7 +75,7 @@ def test_no_path_no_date_no_version(tmp_path: Path) -> None:
     root = make_root(tmp_path, _PROJECT, _ENVIRONMENTS)
     assert mlspec(root, "generate").code == 0
     for name, content in snapshot(root / "generated").items():
-        text = content.decode()
+        text = re.sub(r"^ +(value|- ?mountPath|mountPath): /tmp$", "", content.decode(), flags=re.MULTILINE)
         for word in (str(root), str(REPOSITORY), "/tmp", str(Path.home() / "x").removesuffix("x")):  # noqa: S108
             assert word not in text, name
         assert not re.search(r"\d{4}-\d{2}-\d{2}|\d{2}:\d{2}:\d{2}", text), name

@@ -109,7 +109,7 @@ def test_environment_files_and_other_projects_rename_nothing(root: Root, other: 
     "edit", ["cleanPodPolicy: All", "retries: 0", "deadline: 1h", "egress: [s3]", "env: {}", "args: []"]
 )
 def test_what_does_not_compute_has_no_name(edit: str, tmp_path: Path) -> None:
-    head = "steps: {a: {kind: pytorch, image: i"
+    head = "steps: {a: {kind: pytorch, image: 'i:1'"
     before = _runs(make_root(tmp_path / "a", head + "}}\n"))
     assert _runs(make_root(tmp_path / "b", f"{head}, {edit}}}}}\n")) == before
 
@@ -128,15 +128,15 @@ def test_what_does_not_compute_has_no_name(edit: str, tmp_path: Path) -> None:
     ],
 )
 def test_what_computes_has_a_name(edit: str, tmp_path: Path) -> None:
-    head = "steps: {a: {kind: pytorch, image: i"
+    head = "steps: {a: {kind: pytorch, image: 'i:1'"
     before = _runs(make_root(tmp_path / "a", head + "}}\n"))
     assert not _runs(make_root(tmp_path / "b", f"{head}, {edit}}}}}\n")) & before
 
 
 def test_the_kind_and_the_name_of_the_environment_count(tmp_path: Path) -> None:
-    job = _runs(make_root(tmp_path / "a", "steps: {a: {kind: job, image: i}}\n"))
-    pytorch = _runs(make_root(tmp_path / "b", "steps: {a: {kind: pytorch, image: i}}\n"))
-    elsewhere = _runs(make_root(tmp_path / "c", "steps: {a: {kind: job, image: i}}\n", {"prod": ENVIRONMENT}))
+    job = _runs(make_root(tmp_path / "a", "steps: {a: {kind: job, image: 'i:1'}}\n"))
+    pytorch = _runs(make_root(tmp_path / "b", "steps: {a: {kind: pytorch, image: 'i:1'}}\n"))
+    elsewhere = _runs(make_root(tmp_path / "c", "steps: {a: {kind: job, image: 'i:1'}}\n", {"prod": ENVIRONMENT}))
     assert len(job | pytorch | elsewhere) == 3
 
 
@@ -169,7 +169,7 @@ def _write(root: Path, project: str) -> Path:
     return root
 
 
-_STEPS = "steps: {{a: {{kind: job, image: 'i:{tag}'{more}}}, b: {{kind: job, image: j, needs: [a]}}}}\n"
+_STEPS = "steps: {{a: {{kind: job, image: 'i:{tag}'{more}}}, b: {{kind: job, image: 'j:1', needs: [a]}}}}\n"
 
 
 def test_an_existing_run_is_not_written_again(tmp_path: Path) -> None:

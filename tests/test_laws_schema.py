@@ -125,7 +125,7 @@ def test_no_schema_is_a_finding() -> None:
 
 # Law 8
 
-_SELECTORS = ("selector", "podSelector", "namespaceSelector", "matchLabels")
+_SELECTORS = ("selector", "podSelector", "namespaceSelector", "matchLabels", "emptyDir")
 _OWNED = {"ttlSecondsAfterFinished", "suspend", "generateName", "status", "creationTimestamp", "resourceVersion", "uid"}
 _QUANTITY = re.compile(r"[1-9][0-9]*(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?")
 

@@ -220,7 +220,7 @@ def start() -> Iterator[Callable[[Path], subprocess.Popen[str]]]:
 
 
 def test_a_second_run_waits_for_the_first(start: Callable[[Path], subprocess.Popen[str]], tmp_path: Path) -> None:
-    root = make_root(tmp_path, "steps: {a: {kind: job, image: i}}\n")
+    root = make_root(tmp_path, "steps: {a: {kind: job, image: 'i:1'}}\n")
     handle = os.open(root / "environments", os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
     process = start(root)
@@ -237,7 +237,7 @@ def test_a_second_run_waits_for_the_first(start: Callable[[Path], subprocess.Pop
 
 
 def test_a_check_waits_for_a_writer_but_not_for_another_check(tmp_path: Path) -> None:
-    root = make_root(tmp_path, "steps: {a: {kind: job, image: i}}\n")
+    root = make_root(tmp_path, "steps: {a: {kind: job, image: 'i:1'}}\n")
     assert mlspec(root, "generate").code == 0
     handle = os.open(root / "environments", os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_SH)

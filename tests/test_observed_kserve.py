@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pytest
 
+from mlspec import pod_security
 from mlspec.ir import Stated
 from mlspec.k8s import meta
 from mlspec.kind_base import spec_of
@@ -203,15 +204,18 @@ def test_no_pod_is_refused() -> None:
         golden.name: [] for golden in cases(mode="Standard")
     }
     assert {level["case"]: level["enforced"] for level in _levels()} == {
-        golden.name: golden.plan.target.pod_security for golden in cases(mode="Standard")
+        golden.name: golden.enforced for golden in cases(mode="Standard")
     }
 
 
 @standard
 def test_who_falls_short_of_restricted(golden: Golden, service: Stated) -> None:
-    """Pods are refused at the restricted level where `Facts.added` says so, and nowhere else."""
+    """Pods are refused at the restricted level where the projected ones fall short of it, and nowhere else."""
     (level,) = (level for level in _levels() if level["case"] == golden.name)
-    assert bool(service.facts.added) == bool(level["restricted"])
+    (resource,) = (each for each in golden.resources if each.body["kind"] == "InferenceService")
+    assert resource.projection is not None
+    levels = {pod_security.reached(pods, 34) for pods in resource.projection.pods}
+    assert (levels != {"restricted"}) == bool(level["restricted"])
 
 
 @knative

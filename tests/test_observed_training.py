@@ -12,8 +12,11 @@ from typing import Any, Final
 
 import pytest
 
+from mlspec import names
 from mlspec.ir import Stated
+from mlspec.ir_safety import PlannedSecurity
 from mlspec.k8s import meta, pod
+from mlspec.k8s.projected import Projection
 from mlspec.names import LABEL_LIMIT, is_name
 from tests.cluster.harness.goldens import Golden, goldens
 from tests.cluster.harness.operators import observe
@@ -32,6 +35,11 @@ runs = pytest.mark.parametrize(
 
 def _path(golden: Golden, stated: Stated) -> Any:
     return observe.fixture(observe.CONTROLLERS[stated.facts.gvk.kind], golden.name)
+
+
+def _projection(golden: Golden, stated: Stated) -> Projection:
+    (found,) = (r.projection for r in golden.resources if r.run == stated.workload.object_name and r.projection)
+    return found
 
 
 def _made(golden: Golden, stated: Stated, kind: str) -> list[Body]:
@@ -75,10 +83,11 @@ def test_as_many_pods_as_promised(golden: Golden, stated: Stated) -> None:
 
 @runs
 def test_policies_select_the_pods(golden: Golden, stated: Stated) -> None:
-    """The default-deny and the policy of the step, and no other step's."""
+    """The default-deny, the policy of the step and that among the run's own pods, and no other step's."""
+    wanted = {names.default_deny(golden.project), stated.workload.name}
+    wanted |= {names.peers(stated.workload.object_name)} if stated.facts.pods > 1 else set()
     for body in _made(golden, stated, "Pod"):
-        names = {policy["metadata"]["name"] for policy in _policies(golden, body)}
-        assert names == {f"{golden.project}-default-deny", stated.workload.name}
+        assert {policy["metadata"]["name"] for policy in _policies(golden, body)} == wanted
 
 
 @runs
@@ -86,10 +95,11 @@ def test_pods_of_a_run_reach_one_another(golden: Golden, stated: Stated) -> None
     """Where there are several, on all ports and both ways; the operator's Service only gives them a name."""
     pods = _made(golden, stated, "Pod")
     for body in pods:
-        (policy,) = [one for one in _policies(golden, body) if one["metadata"]["name"] == stated.workload.name]
+        policies = _policies(golden, body)
         for direction, peer in (("ingress", "from"), ("egress", "to")):
             open_to = [
                 other
+                for policy in policies
                 for rule in policy["spec"].get(direction, [])
                 for one in rule.get(peer, [])
                 for other in pods
@@ -141,13 +151,16 @@ def test_unprivileged(golden: Golden, stated: Stated) -> None:
     """Our container stays restricted; one that an operator adds is stated, and holds nothing but the pod's user."""
     pods = _made(golden, stated, "Pod")
     added = [
-        one for body in pods for one in _containers(body) if one.get("securityContext") != pod.container_security()
+        one
+        for body in pods
+        for one in _containers(body)
+        if one.get("securityContext") != pod.container_security(PlannedSecurity())
     ]
     for body in pods:
-        assert body["spec"]["securityContext"]["runAsUser"] == pod.USER
+        assert body["spec"]["securityContext"]["runAsUser"] == PlannedSecurity().user
         assert body["spec"]["securityContext"]["runAsNonRoot"] is True
         assert len(body["spec"]["containers"]) == 1
-    assert bool(added) == bool(stated.facts.added)
+    assert bool(added) == any(group.added for group in _projection(golden, stated).pods)
     for one in added:
         assert one["name"] == "init-pytorch"
         assert not {"securityContext", "volumeMounts", "env"} & one.keys()

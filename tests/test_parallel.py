@@ -31,7 +31,9 @@ def _root(folder: Path, *, broken: bool = False, namespace: str = "") -> Path:
         "environments/prod.yaml": ENVIRONMENT,
     }
     for number in range(12):
-        step = f'steps: {{train: {{kind: pytorch, image: "a:{number}", nodes: 2}}, next: {{kind: job, image: b}}}}\n'
+        step = (
+            f'steps: {{train: {{kind: pytorch, image: "a:{number}", nodes: 2}}, next: {{kind: job, image: "b:1"}}}}\n'
+        )
         files[f"p{number}/mlproject.yaml"] = PROJECT.replace("name: demo", f"name: demo-{number}") + step
     if broken:
         files["p3/mlproject.yaml"] = (

@@ -9,7 +9,7 @@ import pytest
 
 from mlspec import yamltext
 from mlspec.check import tools
-from tests.support import REPOSITORY, mlspec
+from tests.support import REPOSITORY, SCRATCH, mlspec
 
 _PROJECTS = REPOSITORY / "tests" / "projects"
 ROOTS = sorted(path.name for path in _PROJECTS.iterdir())
@@ -109,7 +109,7 @@ def test_seldon_tensorflow_server_with_its_variable() -> None:
     (predictor,) = one("SeldonDeployment", "seldon", "mnist")["spec"]["predictors"]
     assert predictor["graph"]["implementation"] == "TENSORFLOW_SERVER"
     assert predictor["graph"]["modelUri"] == "gs://seldon-models/tfserving/mnist-model"
-    assert _unit(predictor)["env"] == [{"name": "MODEL_NAME", "value": "mnist"}]
+    assert _unit(predictor)["env"][-1] == {"name": "MODEL_NAME", "value": "mnist"}
 
 
 @pytest.mark.parametrize(("root", "project"), [("seldon-canary", "mnist"), ("three-projects", "mnist")])
@@ -121,7 +121,7 @@ def test_seldon_canary(root: str, project: str) -> None:
     }
     assert predictors["canary"]["graph"]["modelUri"] == "gs://seldon-models/tfserving/mnist-model-2"
     for predictor in predictors.values():
-        assert _unit(predictor)["env"] == [{"name": "MODEL_NAME", "value": "mnist"}]
+        assert _unit(predictor)["env"][-1] == {"name": "MODEL_NAME", "value": "mnist"}
 
 
 def test_a_claim_and_the_job_that_mounts_it() -> None:
@@ -130,8 +130,9 @@ def test_a_claim_and_the_job_that_mounts_it() -> None:
     assert claim["spec"]["accessModes"] == ["ReadWriteOnce"]
     assert claim["spec"]["storageClassName"] == "standard"
     pod = one("Job", "storage", "images")["spec"]["template"]["spec"]
-    assert pod["volumes"] == [{"name": "data", "persistentVolumeClaim": {"claimName": claim["metadata"]["name"]}}]
-    assert pod["containers"][0]["volumeMounts"] == [{"name": "data", "mountPath": "/data"}]
+    data = {"name": "data", "persistentVolumeClaim": {"claimName": claim["metadata"]["name"]}}
+    assert pod["volumes"] == [data, {"name": SCRATCH["name"], "emptyDir": {}}]
+    assert pod["containers"][0]["volumeMounts"] == [{"name": "data", "mountPath": "/data"}, SCRATCH]
 
 
 def test_a_service_monitor_on_port_metrics_every_30_seconds() -> None:

@@ -402,7 +402,7 @@ def test_an_environment_that_lets_nobody_set_it_is_told_before(root: Path) -> No
     said = _refused(root, "classifier", "--to", "prod")
     assert "error[MLS218]: `services.classifier.model.run` may not be overridden in prod" in said
     assert "= help: the platform adds `services.*.model.run` to `overrides` in environments/prod.yaml" in said
-    assert "= note: environments/prod.yaml:16:1: what projects may set" in said
+    assert "= note: environments/prod.yaml:17:1: what projects may set" in said
     wider = environment.replace("args.*]", "args.*, services.*.model.run]")
     write_tree(root, {"environments/prod.yaml": wider})
     _promote(root, "classifier", "--to", "prod")
@@ -418,7 +418,7 @@ def test_a_project_that_would_not_be_valid_is_left_alone(root: Path) -> None:
 
 def test_an_environment_that_is_not_valid_is_shown(root: Path) -> None:
     write_tree(root, {"environments/prod.yaml": ENVIRONMENT + "promotion: maybe\n"})
-    assert "environments/prod.yaml:16:12" in _refused(root, "classifier", "--to", "prod")
+    assert "environments/prod.yaml:17:12" in _refused(root, "classifier", "--to", "prod")
 
 
 def test_a_pin_of_the_wrong_form_is_shown(root: Path) -> None:

@@ -79,8 +79,8 @@ def test_a_missing_object_is_found(compiled: Compiled, kind: str, words: str) ->
         ),
         (
             "NetworkPolicy",
-            "train",
-            _set("spec", "ingress", 0, "from", 0, "podSelector", "matchLabels", "mlspec.dev/step", value="trian"),
+            ".peers",
+            _set("spec", "ingress", 0, "from", 0, "podSelector", "matchLabels", "mlspec.dev/run", value="train-0"),
             "matches no pod",
         ),
         ("Service", "metrics", _set("spec", "selector", "mlspec.dev/service", value="x"), "matches no pod"),

@@ -207,7 +207,8 @@ def test_too_many_values() -> None:
 
 def test_too_many_documents_and_findings() -> None:
     assert _codes("---\na: 1\n" * 1100)[-1] == "MLS108"
-    assert len(_codes("a: 1\n" * 5000)) == 1001
+    assert len(_codes("a: 1\n" * 10_000)) == 9_999
+    assert _codes("a: 1\n" * 15_000)[-1] == "MLS108"
 
 
 # What nobody writes by hand, and everybody's editor produces some day.

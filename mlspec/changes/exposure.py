@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from ipaddress import ip_network
 from typing import Any, Final, NamedTuple
 
 from mlspec.changes.fields import same
@@ -12,11 +11,12 @@ from mlspec.changes.values import Opening
 from mlspec.k8s import meta
 from mlspec.k8s.resource import Body
 from mlspec.model.labels import LabelMap
+from mlspec.reachability.networks import METADATA, holds
+from mlspec.reachability.networks import network as parsed
 from mlspec.spec.environment import EnvironmentFields
 from mlspec.spec.surroundings import Destination
 
 KIND: Final = "NetworkPolicy"
-_METADATA: Final = ip_network("169.254.169.254/32")
 _ANYTHING: Final[tuple[Body, ...]] = ({},)
 _DNS: Final = ("k8s-app=kube-dns", "kube-system")
 _WAYS: Final = (("egress", "to"), ("ingress", "from"))
@@ -35,20 +35,36 @@ def exposure(before: Side | None, after: Side | None) -> Iterator[Opening]:
     """Yield what is opened and closed for workloads that stay or come; one that leaves has no pods to reach."""
     if after is None:
         return
-    old = before.bodies(KIND) if before is not None else {}
-    for name, body in sorted(after.bodies(KIND).items()):
-        was = old.get(name)
-        if was is not None and same(was, body):
+    old = _by_workload(before) if before is not None else {}
+    for name, bodies in sorted(_by_workload(after).items()):
+        was = old.get(name, [])
+        if len(was) == len(bodies) and all(map(same, was, bodies)):
             continue
-        flows = set(_flows(was, before)) if was is not None and before is not None else set()
-        now = set(_flows(body, after))
+        flows = {flow for body in was for flow in _flows(body, before)} if before is not None else set()
+        now = {flow for body in bodies for flow in _flows(body, after)}
         yield from _openings(name, now - flows, opened=True)
         yield from _openings(name, flows - now, opened=False)
 
 
 def told(before: Side | None, after: Side | None) -> frozenset[str]:
-    """Return the policies whose difference is told as openings."""
-    return frozenset(opening.workload for opening in exposure(before, after))
+    """Return the policies whose difference is told: as openings, or by the run that they come with."""
+    old = before.bodies(KIND) if before is not None else {}
+    new = after.bodies(KIND) if after is not None else {}
+    started = {name for name, body in new.items() if of_run(body) and name not in old}
+    return frozenset(opening.workload for opening in exposure(before, after)) | started
+
+
+def of_run(body: Body) -> bool:
+    """Say whether a policy comes and goes with a run."""
+    return body["kind"] == KIND and meta.RUN in body["metadata"].get("labels", {})
+
+
+def _by_workload(side: Side) -> dict[str, list[Body]]:
+    """Return the policies by the workload that they are for: one of a run is for its step."""
+    found: dict[str, list[Body]] = {}
+    for name, body in sorted(side.bodies(KIND).items()):
+        found.setdefault(body["metadata"]["labels"][meta.STEP] if of_run(body) else name, []).append(body)
+    return found
 
 
 def _openings(workload: str, flows: set[_Flow], *, opened: bool) -> Iterator[Opening]:
@@ -104,11 +120,10 @@ def _peer(peer: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
 
 def _network(cidr: str, excepted: list[str]) -> str:
     """Return a network; that the cloud's metadata address is left out of it goes without saying, the contrary not."""
-    network = ip_network(cidr, strict=False)
-    holds = network.version == 4 and network.supernet_of(_METADATA)  # type: ignore[arg-type]  # same version
-    others = [item for item in excepted if item != str(_METADATA)]
+    known = [str(service) for service in METADATA if holds(parsed(cidr), service)]
+    others = [item for item in excepted if item not in known]
     words = cidr + (f" without {', '.join(others)}" if others else "")
-    return words + (" with the metadata address" if holds and str(_METADATA) not in excepted else "")
+    return words + ("" if set(known) <= set(excepted) else " with the metadata address")
 
 
 def _labels(selector: Mapping[str, Any]) -> str:

@@ -46,7 +46,7 @@ def deletions(before: Side | None, after: Side | None) -> Iterator[Deletion]:
         return
     kept = after.objects if after is not None else {}
     for key, resource in sorted(before.objects.items()):
-        if key not in kept:
+        if key not in kept and not exposure.of_run(resource.body):
             yield Deletion(key.kind, key.name, _protected(resource.body))
 
 

@@ -19,7 +19,8 @@ def check_references(plan: Plan, resources: Sequence[Resource]) -> Iterator[Foun
         names.setdefault(resource.body["kind"], set()).add(resource.body["metadata"]["name"])
     names.setdefault("PersistentVolumeClaim", set()).update(plan.claims)
     names.setdefault("Secret", set()).update(plan.secrets)
-    pods = [stated.facts.pod_labels for stated in plan.workloads]
+    projections = [resource.projection for resource in resources if resource.projection is not None]
+    pods = [alike.first["metadata"].get("labels", {}) for each in projections for alike in each.pods]
     services = [resource.body for resource in resources if resource.body["kind"] == "Service"]
     for resource in resources:
         for kind, name in _references(resource.body) if resource.body["kind"] not in _WITHOUT else ():
@@ -81,12 +82,12 @@ def _pod_selectors(body: Body) -> Iterator[Mapping[str, str]]:
     if body["kind"] != "NetworkPolicy":
         return
     spec = body["spec"]
-    yield spec["podSelector"]["matchLabels"]
+    yield spec["podSelector"].get("matchLabels", {})
     peers = [peer for rule in spec.get("ingress", ()) for peer in rule.get("from", ())]
     peers += [peer for rule in spec.get("egress", ()) for peer in rule.get("to", ())]
     for peer in peers:
         if "namespaceSelector" not in peer and "podSelector" in peer:
-            labels = peer["podSelector"]["matchLabels"]
+            labels = peer["podSelector"].get("matchLabels", {})
             if labels != meta.NOBODY:
                 yield labels
 

@@ -46,4 +46,20 @@ CLUSTER: Final[dict[str, Code]] = {
         "and the operator go by: the object's identity, labels, the number of pods, containers, their ports, the "
         "ServiceAccount. A path is a JSON pointer into the object that is generated; the finding says how far it goes.",
     ),
+    "MLS311": Code(
+        "declared, but closed",
+        "The plan declares a flow that NetworkPolicies would not let through, at one of its ends or at both. Where "
+        "both are pods of the project, a destination names one by labels that mlspec does not know it by: name it by "
+        "`mlspec.dev/service` or `mlspec.dev/step`. Anything else is a fault of mlspec, which writes the policies.",
+    ),
+    "MLS312": Code(
+        "open, but nothing declares it",
+        "NetworkPolicies would let a connection through that the plan declares nowhere. mlspec writes the policies "
+        "itself and tries them against the plan before it writes a file, so this is a fault of its own.",
+    ),
+    "MLS313": Code(
+        "environments that reach each other",
+        "A destination, the gateway or Prometheus is in the namespace that the project has in another environment. "
+        "Environments are kept apart: what has passed in one is handed to the next as a model's URI.",
+    ),
 }

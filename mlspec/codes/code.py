@@ -16,6 +16,7 @@ class Code:
     """One kind of finding; `exit_code` is that of the command that reports it as an error."""
 
     title: str
-    explanation: str
+    explanation: str = ""
+    """What `mlspec explain` prints; of a policy finding it stands on the rule."""
     severity: Severity = Severity.ERROR
     exit_code: int = 1

@@ -136,13 +136,7 @@ MEANING: Final[dict[str, Code]] = {
         "A PersistentVolumeClaim may grow. It never shrinks, and its class and access mode are for ever: Kubernetes "
         "refuses the change, and Argo CD would stay OutOfSync. The claims compared with are those in generated/.",
     ),
-    "MLS237": Code(
-        "pods that the namespace refuses",
-        "The operator adds containers to these pods that do not meet the restricted Pod Security Standard (KServe's "
-        "storage initializer, the training operator's init container, Seldon's executor). A namespace that enforces "
-        "it refuses them, and Argo CD shows only Progressing.",
-        Severity.WARNING,
-    ),
+    # MLS237 was what MLS409 and MLS410 are now; its number is not used again.
     "MLS238": Code(
         "left out until a run is pinned",
         "The service takes its model from a step, and the environment's `promotion` is pinned: it is generated once "
@@ -214,5 +208,16 @@ MEANING: Final[dict[str, Code]] = {
         "What becomes of a run once it is superseded stands in its own file, which is written once: `runs.onSupersede` "
         "decides about the runs to come. A run that is there already is deleted or kept by hand.",
         Severity.NOTE,
+    ),
+    "MLS251": Code(
+        "no store for a secret",
+        "`secrets.<name>.external` names a key of the environment's `secretStore`, but the environment declares none. "
+        "Declare it, or set `external: null` under `environments.<env>` where the Secret exists already.",
+    ),
+    "MLS252": Code(
+        "accepts nothing",
+        "An `allow` whose finding is reported in no environment: what it accepted is gone. Remove it, or it would "
+        "accept the next such finding unseen.",
+        Severity.WARNING,
     ),
 }

@@ -38,16 +38,26 @@ SHAPE: Final[dict[str, Code]] = {
         "differently. Write values out; what environments share belongs above `environments:`.",
     ),
     "MLS108": Code(
-        "too large", "The file is larger than 1 MiB, nested deeper than 64 levels or holds more than 100,000 values."
+        "too large",
+        "The file is larger than 1 MiB, is nested deeper than 64 levels, or holds more than 100,000 values, 1,000 "
+        "documents or 10,000 faults; a key is longer than 1,024 characters, or a text longer than 128 KiB, which is "
+        "more than a program can be given. Or a project has more than 200 steps, services and predictors, with which "
+        "`kustomize build` would take minutes, or a step ships more than 500 files.",
     ),
-    "MLS109": Code("not UTF-8 text", "The file is binary, not UTF-8, or holds a control character that YAML forbids."),
+    "MLS109": Code(
+        "not plain UTF-8 text",
+        "The file is binary, not UTF-8, or holds a character that YAML forbids, or one that shows a reviewer something "
+        "else than mlspec reads: text that is turned around, characters that cannot be seen, ends of lines that only "
+        "some programs see. Comments count, and so do escapes.",
+    ),
     "MLS110": Code(
         "empty", "The file or document holds nothing. A project starts with `apiVersion: mlspec.dev/v1alpha1`."
     ),
     "MLS111": Code("a folder, not a file", "A folder stands where a file is expected."),
     "MLS112": Code(
         "cannot be read",
-        "The operating system refuses to read the file: permissions, a broken link, an I/O error.",
+        "The operating system refuses to read the file: permissions, a broken link, an I/O error. Or it is no file: a "
+        "pipe, a device. Or a symbolic link on the way to it leads out of the root, where it is in no commit.",
         exit_code=UNUSABLE,
     ),
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from mlspec.commands import session
-from mlspec.diagnostics import Diagnostic, has_errors
+from mlspec.diagnostics import Accepted, Diagnostic, has_errors
 from mlspec.files.hold import locked
 from mlspec.judge import judge
 from mlspec.parallel import compile_root
@@ -38,11 +38,12 @@ def command(paths: tuple[Path, ...], environments: tuple[str, ...], output_forma
         compilation = compile_root(root, chosen, environments)
         diagnostics: list[Diagnostic] = list(compilation.diagnostics)
         lines: Sequence[str] = ()
+        accepted: Sequence[Accepted] = ()
         if not has_errors(diagnostics):
             verdict = judge(compilation, environments, session.progress)
             diagnostics += verdict.diagnostics
-            lines = verdict.lines
-    code = session.show(diagnostics, compilation.workspace.texts, output_format, err=False)
+            lines, accepted = verdict.lines, verdict.accepted
+    code = session.show(diagnostics, compilation.workspace.texts, output_format, err=False, accepted=accepted)
     for line in lines:
         click.echo(line, err=True)
     return code

@@ -16,6 +16,7 @@ from mlspec.commands.earlier import Earlier
 from mlspec.compiled import Compilation
 from mlspec.diagnostics import Severity, ordered
 from mlspec.pipeline import compile_workspace
+from mlspec.report.hidden import without_secrets
 from mlspec.spec.discover import COMMON, ENVIRONMENT_FOLDER, find_projects
 from mlspec.spec.load import load
 
@@ -145,7 +146,7 @@ def _warnings(then: Compilation, against: str, old: Earlier) -> Iterator[str]:
         return
     errors = [finding for finding in ordered(then.diagnostics) if finding.severity is Severity.ERROR]
     if errors:
-        first = errors[0]
+        (first,) = without_secrets(errors[:1], then.workspace.texts)
         count = f"there were {len(errors)} errors" if len(errors) > 1 else "there was an error"
         place = f"{first.span.file}:{first.span.line}:{first.span.column}"
         rest = "of what does not compile only runs are compared, and what cannot be read counts as absent"

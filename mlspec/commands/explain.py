@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import textwrap
 from pathlib import Path
+from typing import Final
 
 import click
 
 from mlspec.codes import CODES
+from mlspec.codes.policy import POLICY
 
 _RUN = "run"
+_GROUPS: Final = {
+    "1": "Source and shape",
+    "2": "Meaning",
+    "3": "Kubernetes schemas and API rules",
+    "4": "Policy (`policy` in an environment weighs them, `allow` in a project accepts them)",
+    "5": "Drift and files",
+}
 
 
 @click.command("explain")
@@ -31,6 +40,8 @@ def command(
 ) -> int:
     """Explain a finding by its CODE, for example MLS214, or a FIELD by its path, for example steps.train.nodes.
 
+    Without anything: list the codes.
+
     Names of your own may stand in a path, or `*`, or nothing: steps.*.nodes, steps.nodes and nodes are the same.
     Fields of environments/ may begin with `environment.`: environment.gpus.t4.perNode.
 
@@ -43,8 +54,11 @@ def command(
         raise click.UsageError("these options are for `explain run STEP -e ENV`")
     if len(words) > 1:
         raise click.UsageError(f"one thing is explained at a time; got {len(words)}")
-    if reference == bool(words):
-        raise click.UsageError("name a CODE or a FIELD, or say --reference")
+    if reference and words:
+        raise click.UsageError("--reference explains every field; name none")
+    if not reference and not words:
+        _list_codes()
+        return 0
     if words and words[0].upper() in CODES:
         _explain_code(words[0].upper())
         return 0
@@ -55,10 +69,25 @@ def command(
     return 0
 
 
+def _list_codes() -> None:
+    """Print every code with its weight and title, a group a hundred."""
+    for group, title in _GROUPS.items():
+        click.echo(f"{title}:")
+        for code in sorted(code for code in CODES if code[3] == group):
+            click.echo(f"  {code}  {CODES[code].severity:<7}  {CODES[code].title}")
+        click.echo()
+    click.echo("`mlspec explain CODE` says what one means, `mlspec explain FIELD` what a field of the spec does.")
+
+
 def _explain_code(code: str) -> None:
     found = CODES[code]
     click.echo(f"{code} ({found.severity}): {found.title}\n")
-    click.echo(textwrap.fill(found.explanation, 100, break_long_words=False, break_on_hyphens=False))
+    explanation = found.explanation
+    if code in POLICY:
+        from mlspec.policy.rules import explanation as of_rule  # late, as above
+
+        explanation = of_rule(code)
+    click.echo(textwrap.fill(explanation, 100, break_long_words=False, break_on_hyphens=False))
 
 
 def _explain_run(

@@ -7,11 +7,15 @@ import re
 import click
 
 from mlspec.codes import CODES
+from mlspec.policy import rules
+from mlspec.reference import page as fields
 from mlspec.reference import text
 from mlspec.reference.find import find, suggestion
-from mlspec.reference.page import page
 
-__all__ = ["explain_field", "page"]
+
+def page() -> str:
+    """Return the reference: every field, then every policy rule."""
+    return f"{fields.page()}\n{rules.page()}"
 
 
 def explain_field(question: str) -> str:

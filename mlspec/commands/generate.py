@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -26,10 +29,21 @@ def command(paths: tuple[Path, ...], check: bool, diff: bool, own_root: Path | N
     writes = not (check or diff)
     with locked(root, exclusive=writes, waiting=session.waiting):
         before = fingerprint(root) if not chosen else None
-        known = cache.recall("roots", before) if before is not None else None
-        if known is not None:
-            click.echo(known if writes else "", nl=False, err=True)
+        said = _remembered(before) if before is not None else None
+        if said is not None:
+            colour = session.coloured(sys.stderr)
+            click.echo(said["found"][colour] + (said["written"] if writes else ""), nl=False, err=True, color=colour)
             return 0
         from mlspec.commands.generating import generate, preview  # late: an unchanged root needs no model
 
         return generate(root, chosen) if writes else preview(root, chosen, diff=diff)
+
+
+def _remembered(name: str) -> dict[str, Any] | None:
+    """Return what was said about a root that is as it was; None where nothing is known, or cannot be read."""
+    known = cache.recall("roots", name)
+    try:
+        said = json.loads(known) if known is not None else None
+    except ValueError:
+        return None
+    return said if isinstance(said, dict) and said.keys() == {"found", "written"} else None

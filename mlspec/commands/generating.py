@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from mlspec.diagnostics import Diagnostic, Severity, has_errors, whole_file
 from mlspec.files import apply
 from mlspec.files.fingerprint import fingerprint
 from mlspec.layout import is_run_path
+from mlspec.literals.redaction import redact
 from mlspec.parallel import compile_root
 from mlspec.pipeline import drift
 from mlspec.spec.discover import GENERATED
@@ -67,13 +69,17 @@ def _write(compilation: Compilation, generated: Path) -> int:
 
 
 def _remember(compilation: Compilation, root: Path) -> None:
-    """Remember a whole root about which there is nothing to say, as it is now on disk."""
-    if not compilation.workspace.complete or compilation.diagnostics or compilation.strays:
+    """Remember a whole root without errors, as it is now on disk, and what is said about it."""
+    if not compilation.workspace.complete or compilation.strays:
         return
     name = fingerprint(root)
     if name is not None:
         lines = (f"{c.project.name}: 0 of {len(c.layout.files)} files written\n" for c in compilation.projects)
-        cache.remember("roots", name, "".join(lines))
+        said = [
+            session.told(compilation.diagnostics, compilation.workspace.texts, colour=colour)
+            for colour in (False, True)
+        ]
+        cache.remember("roots", name, json.dumps({"found": said, "written": "".join(lines)}))
 
 
 def _summary(compilation: Compilation) -> Iterator[str]:
@@ -109,4 +115,5 @@ def _text(path: Path) -> str:
 def _unified(path: str, before: str, after: str) -> Iterator[str]:
     old = f"{GENERATED}/{path}" if before else "/dev/null"
     new = f"{GENERATED}/{path}" if after else "/dev/null"
-    yield from difflib.unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), old, new)
+    was, now = (redact(text).splitlines(keepends=True) for text in (before, after))
+    yield from difflib.unified_diff(was, now, old, new)

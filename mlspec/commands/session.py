@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 import click
 
 from mlspec.codes import exit_code
-from mlspec.diagnostics import Diagnostic, Severity, ordered
+from mlspec.diagnostics import Accepted, Diagnostic, Severity, ordered
 from mlspec.report import json, text
+from mlspec.report.hidden import without_secrets
 from mlspec.spec.discover import COMMON, ENVIRONMENT_FOLDER, find_root
 
 Item = TypeVar("Item")
@@ -70,21 +71,37 @@ def waiting() -> None:
     click.echo("another mlspec is at work in this root; waiting", err=True)
 
 
-def show(diagnostics: Iterable[Diagnostic], texts: Mapping[str, str], output_format: str = "full", *, err: bool) -> int:
-    """Print findings, data on stdout or the rest on stderr, and their sum; returns the exit code they mean."""
-    found = ordered(diagnostics)
+def show(
+    diagnostics: Iterable[Diagnostic],
+    texts: Mapping[str, str],
+    output_format: str = "full",
+    *,
+    err: bool,
+    accepted: Sequence[Accepted] = (),
+) -> int:
+    """Print findings, data on stdout or the rest on stderr, and their sum; returns the exit code they mean.
+
+    JSON also tells what was accepted.
+    """
+    found = without_secrets(ordered(diagnostics), texts)
     stream = sys.stderr if err else sys.stdout
     if output_format == "json":
-        click.echo(json.render(found), nl=False, err=err)
+        click.echo(json.render(found, accepted), nl=False, err=err)
     elif output_format == "concise":
         click.echo(text.concise(found), nl=False, err=err)
     elif found:
-        click.echo(text.full(found, texts, colour=_coloured(stream)), nl=False, err=err, color=_coloured(stream))
+        click.echo(text.full(found, texts, colour=coloured(stream)), nl=False, err=err, color=coloured(stream))
     click.echo(text.summary(found), nl=False, err=True)
     return max((exit_code(d.code) for d in found if d.severity is Severity.ERROR), default=0)
 
 
-def _coloured(stream: Any) -> bool:
+def told(diagnostics: Iterable[Diagnostic], texts: Mapping[str, str], *, colour: bool) -> str:
+    """Return findings and their sum as `show` prints them on stderr."""
+    found = without_secrets(ordered(diagnostics), texts)
+    return (text.full(found, texts, colour=colour) if found else "") + text.summary(found)
+
+
+def coloured(stream: Any) -> bool:
     """Colour only on a terminal that wants it (no-color.org)."""
     return bool(stream.isatty()) and not os.environ.get("NO_COLOR")
 

@@ -13,8 +13,10 @@ from typing import Any, Final
 from mlspec import names, scripts
 from mlspec.ir import Place, Placement, Plan, Stated
 from mlspec.ir_runs import SUCCESS, PlannedGate
+from mlspec.ir_safety import SAFE
 from mlspec.k8s import meta, pod
 from mlspec.k8s.resource import Body, Resource, compact
+from mlspec.projection import kubernetes
 
 KINDS: Final = (("batch", "Job"),)
 """(group, kind) of everything that this concern may emit."""
@@ -28,7 +30,8 @@ def emit(plan: Plan) -> Iterator[Resource]:
     for stated in plan.services:
         if stated.workload.gate is not None:
             origin = ("services", stated.workload.name)
-            yield Resource(_job(plan, stated, stated.workload.gate), Place.SERVING, origin)
+            body = _job(plan, stated, stated.workload.gate)
+            yield Resource(body, Place.SERVING, origin, projection=kubernetes.job(body))
 
 
 def _job(plan: Plan, stated: Stated, gate: PlannedGate) -> Body:
@@ -40,7 +43,7 @@ def _job(plan: Plan, stated: Stated, gate: PlannedGate) -> Body:
         "serviceAccountName": service,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
-        "securityContext": pod.pod_security(),
+        "securityContext": pod.pod_security(SAFE),
         **pod.placement_fields(Placement(gate.node_selector, gate.tolerations)),
         "containers": [_container(plan, service, gate)],
         # Named by number: a claim that exists may have dots in its name, which a volume may not.
@@ -58,7 +61,7 @@ def _job(plan: Plan, stated: Stated, gate: PlannedGate) -> Body:
         "spec": {
             "activeDeadlineSeconds": _SECONDS,
             "backoffLimit": 0,
-            "template": {"metadata": {"labels": labels}, "spec": compact(spec)},
+            "template": {"metadata": pod.template_metadata(labels), "spec": compact(spec)},
         },
     }
 
@@ -74,7 +77,7 @@ def _container(plan: Plan, service: str, gate: PlannedGate) -> Body:
             {"name": f"claim-{index}", "mountPath": f"{_CLAIMS}/{claim}", "readOnly": True}
             for index, claim in enumerate(gate.claims)
         ],
-        "securityContext": pod.container_security(),
+        "securityContext": pod.container_security(SAFE),
     }
 
 

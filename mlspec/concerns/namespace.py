@@ -13,7 +13,6 @@ from mlspec.k8s.resource import Body, Resource, compact
 
 KINDS: Final = (("", "LimitRange"), ("", "Namespace"), ("", "ResourceQuota"))
 """(group, kind) of everything that this concern may emit."""
-_POD_SECURITY = "pod-security.kubernetes.io"
 
 
 def emit(plan: Plan) -> Iterator[Resource]:
@@ -32,9 +31,9 @@ def emit(plan: Plan) -> Iterator[Resource]:
 def _namespace(plan: Plan, name: str) -> Body:
     labels = {
         **meta.project_labels(plan.project),
-        f"{_POD_SECURITY}/enforce": plan.target.pod_security,
-        # Pods are written for restricted; what an operator adds to them shows up as a warning.
-        f"{_POD_SECURITY}/warn": "restricted",
+        meta.POD_SECURITY_ENFORCE: plan.pod_security or plan.target.pod_security,
+        # Where something keeps the namespace from enforcing restricted, each pod that falls short says so.
+        meta.POD_SECURITY_WARN: "restricted",
     }
     annotations = {**meta.wave(meta.NAMESPACE_WAVE), meta.SYNC_OPTIONS: "Prune=false,Delete=false"}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": meta.metadata(name, None, labels, annotations)}

@@ -96,6 +96,9 @@ def _kinds(plan: Plan, *, runs_only: bool) -> list[tuple[str, list[str]]]:
             groups.setdefault("batch", set()).add("jobs")
         if any(stated.workload.run.queue is not None for stated in plan.steps):
             groups.setdefault("kueue.x-k8s.io", set()).update(("localqueues", "workloads"))
+        # Why a Secret is not there; its values are not in it.
+        if plan.external_secrets:
+            groups.setdefault("external-secrets.io", set()).add("externalsecrets")
     return [(group, sorted(resources)) for group, resources in sorted(groups.items())]
 
 

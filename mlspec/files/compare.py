@@ -13,7 +13,7 @@ from mlspec.files import disk
 from mlspec.files.lock import Digests, Lock, State
 from mlspec.files.marks import LOCK, PENDING, ROOT, digest, lock_path
 from mlspec.layout import FileTree, is_run_path
-from mlspec.spec.discover import GENERATED
+from mlspec.spec.discover import GENERATED, MAX_FOLDERS
 
 _MISSING_RUN: Final = "the file of a run is missing"
 TEMPORARY: Final = ".mlspec-tmp-"
@@ -165,7 +165,10 @@ def foreign(generated: Path, owned: set[str]) -> Iterator[str]:
     for folder, folders, files in os.walk(generated):
         folders.sort()
         links = [name for name in folders if (Path(folder) / name).is_symlink()]
-        for name in sorted([*files, *links]):
+        # Nothing of ours lies that deep, and Python walks down by calling itself: what is there is named as a whole.
+        deep = folders[:] if len(Path(folder).relative_to(generated).parts) >= MAX_FOLDERS else []
+        folders[:] = [name for name in folders if name not in deep]
+        for name in sorted({*files, *links, *deep}):
             path = (Path(folder) / name).relative_to(generated).as_posix()
             known = name == ".gitattributes" or (name in locks and path.count("/") <= 1)
             if path not in owned and not known:

@@ -23,7 +23,7 @@ def fingerprint(root: Path) -> str | None:
     """Return the digest, or None where something stands there that only a full run can speak about."""
     try:
         return cache.key(part for name, content in _everything(root) for part in (name, content))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
 
 

@@ -21,7 +21,12 @@ GATE_OF: Final = "mlspec.dev/gate"
 INPUTS: Final = "mlspec.dev/inputs"
 OUTPUT: Final = "mlspec.dev/output"
 GATE: Final = "mlspec.dev/thresholds"
+POD_SECURITY: Final = "mlspec.dev/pod-security"
+POD_SECURITY_ENFORCE: Final = "pod-security.kubernetes.io/enforce"
+POD_SECURITY_WARN: Final = "pod-security.kubernetes.io/warn"
+"""The level of the Pod Security Standards that its pods reach: the namespace must let them in while they may run."""
 QUEUE_NAME: Final = "kueue.x-k8s.io/queue-name"
+NO_SIDECAR: Final = {"sidecar.istio.io/inject": "false"}
 METRICS_OF: Final = "mlspec.dev/metrics-of"
 
 HOOK: Final = "argocd.argoproj.io/hook"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mlspec.ir import Place
+from mlspec.k8s.projected import Projection
 
 Body = dict[str, Any]
 
@@ -51,6 +52,8 @@ class Resource:
     run: str | None = None
     """The run in whose file it stands, which is written once."""
     patched: Patched | None = None
+    projection: Projection | None = None
+    """The pods that will exist because of it; None where it causes none."""
 
     @property
     def is_run(self) -> bool:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from mlspec import kind_base
-from mlspec.ir import Facts, Gvk, Place, PlannedWorkload, Target
+from mlspec.ir import Facts, Gvk, Labels, Place, PlannedWorkload, Target
 from mlspec.k8s import pod
+from mlspec.k8s.projected import Projection
 from mlspec.k8s.resource import Body, compact
 from mlspec.kind_base import spec_of
 from mlspec.kind_specs import StepSpec
 from mlspec.model.base import field
 from mlspec.names import Derived
+from mlspec.projection import kubernetes
 
 
 class JobSpec(StepSpec):
@@ -43,6 +45,11 @@ def facts(workload: PlannedWorkload, target: Target) -> Facts:  # the contract's
         derived=(Derived("the pod", (workload.object_name, "-xxxxx")),),
         children=(("", "Pod"),),
     )
+
+
+def project(body: Body, target: Target, secrets: Labels) -> Projection:  # the contract's signature
+    """Return the pods that will run."""
+    return kubernetes.job(body)
 
 
 def emit(workload: PlannedWorkload, target: Target) -> Body:

@@ -6,39 +6,31 @@ from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
 from pydantic import model_validator
-from pydantic_core import PydanticCustomError
 
 from mlspec import kind_base
 from mlspec.ir import Facts, Flow, Gvk, PartPath, Peer, Place, PlannedVariable, PlannedWorkload, Port, Reference, Target
 from mlspec.k8s import meta, pod
+from mlspec.k8s.projected import Projection
 from mlspec.k8s.resource import Body, compact
 from mlspec.kind_base import Finding, spec_of
 from mlspec.kind_specs import ServiceSpec
-from mlspec.model.base import field, refused, refused_inside
+from mlspec.model.base import field, refused_inside
 from mlspec.model.blocks import Arguments, Command
 from mlspec.model.operators import KSERVE, KServe
 from mlspec.model.scalars import ImageReference, PortNumber
 from mlspec.model.scaling import CanaryPercent, Replicas, ReplicasField
-from mlspec.model.served import Model
+from mlspec.model.served import STORAGE_VARIABLE, Model, image_errors, model_errors
 from mlspec.model.sources import ModelSource
 from mlspec.model.uris import location
 from mlspec.names import Derived
+from mlspec.projection import kserve as projected
 
-# KServe looks for the main container by name, and reads the model's place from this variable of it
-# (predictor_custom.go, 0.15 to 0.20): the storage initializer then puts the model at /mnt/models.
+# KServe looks for the main container by name (predictor_custom.go, 0.15 to 0.20).
 _CONTAINER: Final = "kserve-container"
-_STORAGE_VARIABLE: Final = "STORAGE_URI"
 # Formats whose runtimes speak only the v2 protocol; without it no runtime is found (seen on 0.16 for onnx).
 _V2_FORMATS: Final = frozenset({"onnx", "triton", "tensorrt", "huggingface", "mlflow"})
 _HTTP: Final = Port(8080)
-_TRITON_METRICS: Final = Port(8002)
-_TORCHSERVE_METRICS: Final = Port(8082)
-_RUNTIME_METRICS: Final = {"kserve-tritonserver": _TRITON_METRICS, "kserve-torchserve": _TORCHSERVE_METRICS}
 _QUEUE_PROXY_METRICS: Final = Port(9091)
-# What else KServe adds by the scheme of the model: a claim is mounted as it is (tests/cluster/observed/kserve-0.16.0).
-_ADDED: Final = {"pvc": "", "oci": "KServe's modelcar"}
-
-Unfit = tuple[tuple[str, ...], PydanticCustomError]
 
 
 class KServeSpec(ServiceSpec):
@@ -90,7 +82,8 @@ class KServeSpec(ServiceSpec):
     @model_validator(mode="after")
     def _one_server(self) -> KServeSpec:
         """Either KServe serves a format, or an image serves itself."""
-        errors = _image_errors(self) if self.image is not None else _model_errors(self)
+        own = {"command": self.command, "args": self.args, "port": self.port}
+        errors = image_errors(self.model, self.env) if self.image is not None else model_errors(self.model, own)
         if errors:
             raise refused_inside(errors)
         return self
@@ -108,31 +101,6 @@ class KServeSpec(ServiceSpec):
         return self.model_copy(update={"model": models[()]}) if models else self
 
 
-def _image_errors(spec: KServeSpec) -> list[Unfit]:
-    wrong = refused("this is for models that KServe serves; `image` is a server of its own", "remove it, or `image`")
-    fields = ("format", "version", "runtime", "protocol")
-    found: list[Unfit] = [
-        (("model", name, "[key]"), wrong) for name in fields if spec.model and getattr(spec.model, name)
-    ]
-    if spec.model and _STORAGE_VARIABLE in spec.env:
-        error = refused(f"KServe reads the model's URI from {_STORAGE_VARIABLE}", "remove the variable, or `model`")
-        found.append((("env", _STORAGE_VARIABLE, "[key]"), error))
-    return found
-
-
-def _model_errors(spec: KServeSpec) -> list[Unfit]:
-    wrong = refused("this needs a container of its own", "add `image:`")
-    alone = (("command", spec.command), ("args", spec.args), ("port", spec.port))
-    found: list[Unfit] = [((name, "[key]"), wrong) for name, value in alone if value]
-    if spec.model is None:
-        error = refused("missing key `model`", "add `model: {format: onnx, uri: s3://…}`", "MLS103")
-        return [*found, (("kind", "[key]"), error)]
-    missing = {} if spec.model.uri or spec.model.step else {"uri": "add `uri:` or `from:` under `model`"}
-    missing |= {} if spec.model.format else {"format": "add `format:` under `model`"}
-    found += [(("model", "[key]"), refused(f"missing key `{key}`", help, "MLS103")) for key, help in missing.items()]
-    return found
-
-
 TAG: Final = "kserve"
 SPEC: Final = KServeSpec
 OPERATOR: Final = KSERVE
@@ -147,25 +115,33 @@ def _installed(target: Target) -> KServe | None:
 
 
 def _knative(target: Target) -> bool:
-    installed = _installed(target)
-    return installed is not None and installed.mode == "Knative"
+    return (installed := _installed(target)) is not None and installed.mode == "Knative"
 
 
-def _metrics(spec: KServeSpec, installed: KServe | None) -> Port:
-    """Return where metrics are: of the runtime that is named, else of the one that KServe picks (its config/runtimes).
+def _release(target: Target) -> tuple[int, ...]:
+    """Return the release that is declared; where none is, which is an error, the oldest that is known."""
+    return installed.release if (installed := _installed(target)) is not None else (0, 15)
 
-    From 0.17 on OpenVINO outranks Triton for onnx.
-    """
-    if installed is not None and installed.mode == "Knative":
+
+def _metrics(spec: KServeSpec, target: Target) -> Port:
+    """Return where metrics are: where the runtime says that is named, or else the one that KServe picks."""
+    if _knative(target):
         return _QUEUE_PROXY_METRICS
     if spec.image is not None or spec.model is None:
         return Port(spec.port) if spec.port else _HTTP
-    if spec.model.runtime is not None:
-        return _RUNTIME_METRICS.get(spec.model.runtime, _HTTP)
-    openvino = installed is not None and installed.release >= (0, 17)
-    if spec.model.format in ("tensorrt", "triton") or (spec.model.format == "onnx" and not openvino):
-        return _TRITON_METRICS
-    return _TORCHSERVE_METRICS if spec.model.format == "pytorch" else _HTTP
+    port = projected.metrics_port(_runtime_of(spec.model), _release(target))
+    return Port(port) if port is not None else _HTTP
+
+
+def _runtime_of(model: Model) -> Body:
+    """Return what of `predictor.model` decides on the runtime."""
+    return compact(
+        {
+            "modelFormat": compact({"name": model.format, "version": model.version}),
+            "protocolVersion": model.protocol or ("v2" if model.format in _V2_FORMATS else "v1"),
+            "runtime": model.runtime,
+        }
+    )
 
 
 def facts(workload: PlannedWorkload, target: Target) -> Facts:
@@ -191,12 +167,11 @@ def facts(workload: PlannedWorkload, target: Target) -> Facts:
         pod_labels={**workload.labels, "serving.kserve.io/inferenceservice": name, "component": "predictor"},
         served_from_gateway=gateway_ports,
         ingress=knative_flows if knative else (),
-        metrics=_metrics(spec, _installed(target)),
+        metrics=_metrics(spec, target),
         claims=(Reference(place.claim, ("model", "uri")),) if place and place.claim else (),
         destinations=(Reference(place.destination, ("model", "uri")),) if place and place.destination else (),
         models=(spec.model.uri,) if spec.model and spec.model.uri else (),
         services=(name, f"{name}-predictor"),
-        added=_ADDED.get(place.scheme, "KServe's storage initializer") if place else "",
         # The host label of the default domain template, `<name>-predictor-<namespace>`; KServe fails beyond 63.
         derived=(Derived("the host", (name, "-predictor", *(("-", namespace) if namespace else ()))),),
         children=tuple(children),
@@ -244,11 +219,16 @@ def _annotations(spec: KServeSpec, target: Target) -> dict[str, str]:
     return {"serving.kserve.io/autoscalerClass": "hpa" if scales else "none", **mode}
 
 
+def project(body: Body, target: Target, secrets: Mapping[str, str]) -> Projection:
+    """Return the pods that will serve."""
+    return projected.inference_service(body, _release(target), secrets)
+
+
 def emit(workload: PlannedWorkload, target: Target) -> Body:
     """Return the InferenceService: `predictor.model`, the form that KServe's defaulter keeps, or one container."""
     spec = spec_of(workload, KServeSpec)
     target_metric = spec.replicas.target
-    server = {"containers": [_container(workload, spec)]} if spec.image else {"model": _model(workload, spec)}
+    server = {"containers": [_container(workload, spec)]} if spec.image else {"model": _model(workload, spec, target)}
     return {
         "apiVersion": GVK.api_version,
         "kind": GVK.kind,
@@ -265,7 +245,8 @@ def emit(workload: PlannedWorkload, target: Target) -> Body:
                     "automountServiceAccountToken": False,
                     "enableServiceLinks": False,
                     **pod.placement_fields(workload.placement),
-                    "volumes": pod.volumes((), workload.resources),
+                    "securityContext": None if _knative(target) else _pod_security(workload, spec),
+                    "volumes": pod.volumes(workload),
                     **server,
                 }
             )
@@ -273,18 +254,20 @@ def emit(workload: PlannedWorkload, target: Target) -> Body:
     }
 
 
-def _model(workload: PlannedWorkload, spec: KServeSpec) -> Body:
+def _model(workload: PlannedWorkload, spec: KServeSpec, target: Target) -> Body:
     model = spec.model or Model()
+    runtime = _runtime_of(model)
+    scratch = {} if workload.security.writable_root else projected.scratch_variables(runtime, _release(target))
+    written = {variable.name for variable in workload.env}
+    added = (PlannedVariable(name, value) for name, value in scratch.items() if name not in written)
     return compact(
         {
-            "modelFormat": compact({"name": model.format, "version": model.version}),
-            "protocolVersion": model.protocol or ("v2" if model.format in _V2_FORMATS else "v1"),
-            "runtime": model.runtime,
+            **runtime,
             "storageUri": model.uri,
-            "env": pod.environment(workload.env),
+            "env": pod.environment((*workload.env, *added)),
             "resources": pod.resources(workload.resources),
-            "volumeMounts": pod.volume_mounts((), workload.resources),
-            "securityContext": pod.container_security(),
+            "volumeMounts": pod.volume_mounts(workload),
+            "securityContext": _container_security(workload),
         }
     )
 
@@ -292,6 +275,23 @@ def _model(workload: PlannedWorkload, spec: KServeSpec) -> Body:
 def _container(workload: PlannedWorkload, spec: KServeSpec) -> Body:
     """Return a server of one's own; the port is always written, so that the Service finds it."""
     uri = spec.model.uri if spec.model else None
-    pods = workload.with_env(PlannedVariable(_STORAGE_VARIABLE, uri)) if uri else workload
+    pods = workload.with_env(PlannedVariable(STORAGE_VARIABLE, uri)) if uri else workload
     ports = (Port(spec.port) if spec.port else _HTTP,)
-    return pod.container(pods, _CONTAINER, spec.image or "", spec.command or (), spec.args, ports)
+    container = pod.container(pods, _CONTAINER, spec.image or "", spec.command or (), spec.args, ports)
+    return {**container, "securityContext": _container_security(workload)}
+
+
+def _pod_security(workload: PlannedWorkload, spec: KServeSpec) -> Body:
+    """Return the pod's context in Standard mode: it also holds for what KServe adds, which keeps its image's user.
+
+    Not where the model is an image: such images name no user, so that they would run as root, which is refused.
+    """
+    context = pod.pod_security(workload.security)
+    if spec.model and spec.model.uri and location(spec.model.uri).scheme == "oci":
+        return context
+    return {key: context[key] for key in context if key not in ("runAsGroup", "runAsUser")} | {"runAsNonRoot": True}
+
+
+def _container_security(workload: PlannedWorkload) -> Body:
+    """Return the server's context, user included: Knative knows no context of a pod."""
+    return {**pod.container_security(workload.security), **pod.user(workload.security)}

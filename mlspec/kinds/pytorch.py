@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Final, Literal
 
 from mlspec import kind_base
-from mlspec.ir import Facts, Gvk, Place, PlannedWorkload, Port, Target
+from mlspec.ir import Facts, Gvk, Labels, Place, PlannedWorkload, Port, Target
 from mlspec.k8s import pod, training
+from mlspec.k8s.projected import Projection
 from mlspec.k8s.resource import Body
 from mlspec.kind_base import Finding, spec_of
 from mlspec.kind_specs import StepSpec
@@ -15,6 +16,7 @@ from mlspec.model.base import field
 from mlspec.model.operators import TRAINING
 from mlspec.model.scalars import Positive
 from mlspec.names import Derived
+from mlspec.projection import training_operator
 
 # The operator looks for this container and this port by name (training-operator 1.9, pytorch_defaults.go);
 # a port without a name leaves the job without any status (seen on 1.9.3).
@@ -71,16 +73,17 @@ def facts(workload: PlannedWorkload, target: Target) -> Facts:  # the contract's
         pod_labels=training.pod_labels(workload.labels, name, "pytorchjob-controller"),
         # NCCL and gloo connect on random ports, so the pods of one job reach each other on all of them.
         talks_to_itself=spec.nodes > 1,
-        # Workers wait for the Master's name in it (seen on 1.9.3).
-        added="the init container of the training operator" if spec.nodes > 1 else "",
         derived=(Derived("the pod and Service of the master", (name, "-master-0")), *last),
         children=(("", "Pod"), ("", "Service")),
     )
 
 
 def check(workload: PlannedWorkload, target: Target) -> Iterable[Finding]:  # the contract's signature
-    """A command that starts python starts one process, whatever the operator expects."""
+    """As many pods as a namespace holds; and a command that starts python starts one process, whatever is expected."""
     spec = spec_of(workload, PyTorchSpec)
+    if spec.nodes > training_operator.MOST_PODS:
+        message = f"{spec.nodes} pods, but Kubernetes is made for {training_operator.MOST_PODS} in a namespace"
+        yield Finding("MLS105", message, ("nodes",), "write fewer `nodes`, with more GPUs each")
     program = (spec.command or ("",))[0].rsplit("/", 1)[-1]
     if not program.startswith("python"):
         return
@@ -94,6 +97,11 @@ def check(workload: PlannedWorkload, target: Target) -> Iterable[Finding]:  # th
     else:
         message = f"`{program}` starts one process without torchrun's restarts and rendezvous"
         yield Finding("MLS216", message, ("command",), help)
+
+
+def project(body: Body, target: Target, secrets: Labels) -> Projection:  # the contract's signature
+    """Return the pods that will run."""
+    return training_operator.pytorch(body)
 
 
 def emit(workload: PlannedWorkload, target: Target) -> Body:

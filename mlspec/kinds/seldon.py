@@ -11,12 +11,25 @@ from pydantic import model_validator
 from pydantic_core import PydanticCustomError
 
 from mlspec import kind_base, names
-from mlspec.ir import Facts, Gvk, PartPath, Place, PlannedWorkload, Port, Reference, Target
+from mlspec.ir import (
+    Facts,
+    Gvk,
+    Labels,
+    PartPath,
+    Place,
+    PlannedResources,
+    PlannedVariable,
+    PlannedWorkload,
+    Port,
+    Reference,
+    Target,
+)
 from mlspec.k8s import meta, pod
+from mlspec.k8s.projected import Projection
 from mlspec.k8s.resource import Body, compact
 from mlspec.kind_base import Finding, spec_of
 from mlspec.kind_specs import PodFields, ServiceSpec
-from mlspec.model import servers
+from mlspec.model import servers, traffic
 from mlspec.model.base import field, refused, refused_inside
 from mlspec.model.operators import SELDON
 from mlspec.model.scalars import Boolean, Name, Positive
@@ -25,6 +38,7 @@ from mlspec.model.servers import EXAMPLE, Model
 from mlspec.model.sources import ModelSource
 from mlspec.model.uris import location
 from mlspec.names import Derived
+from mlspec.projection import seldon as projected
 
 # One name for every graph unit. It is the model's name in requests (`/v2/models/model/infer`), so predictors that
 # share traffic must share it; units of one name get one port (defaults.go); and Deployments, Services and a label
@@ -37,6 +51,8 @@ _SERVING: Final = "tfserving"
 _HTTP: Final = Port(8000)
 _GRPC: Final = Port(5001)
 _METRICS_PATH: Final = "/prometheus"
+# The proxy imports TensorFlow, and does little else; without limits it could take its neighbours' memory.
+_PROXY: Final = PlannedResources("500m", "1Gi", None, ())
 _CHILDREN: Final = (
     *(("", kind) for kind in ("Pod", "Service")),
     *(("apps", kind) for kind in ("Deployment", "ReplicaSet")),
@@ -97,10 +113,10 @@ class SeldonSpec(ServiceSpec):
             yield ("predictors", "[key]"), refused("`predictors` beside `model`", "keep one of the two")
         if "replicas" in self.model_fields_set and self.predictors:
             yield ("replicas", "[key]"), refused("`replicas` beside `predictors`", "write it in each predictor")
+        # Each predictor is a Service `<service>-<predictor>`, and its unit another (seldondeployment_types.go).
+        taken = {names.metrics(""): "the metrics of the service"}
+        taken |= {f"-{other}-{_UNIT}": f"the model of predictor `{other}`" for other in self.predictors}
         for name in self.predictors:
-            # Each predictor is a Service `<service>-<predictor>`, and its unit another (seldondeployment_types.go).
-            taken = {names.metrics(""): "the metrics of the service"}
-            taken |= {f"-{other}-{_UNIT}": f"the model of predictor `{other}`" for other in self.predictors}
             if f"-{name}" in taken:
                 message = f"the Service of predictor `{name}` would be the one of {taken[f'-{name}']}"
                 yield ("predictors", name, "[key]"), refused(message, "choose another name", "MLS213")
@@ -157,7 +173,6 @@ def facts(workload: PlannedWorkload, target: Target) -> Facts:  # the contract's
     ]
     return Facts(
         gvk=GVK,
-        added="Seldon's executor",
         place=Place.SERVING,
         pods=sum(item.predictor.replicas for item in planned),
         pod_labels={
@@ -183,22 +198,16 @@ def facts(workload: PlannedWorkload, target: Target) -> Facts:  # the contract's
 
 
 def check(workload: PlannedWorkload, target: Target) -> Iterable[Finding]:  # the contract's signature
-    """Judge what each server can do, and how the predictors share requests (seldondeployment_webhook.go)."""
+    """Judge what each server can do, and how the predictors share requests."""
     spec = spec_of(workload, SeldonSpec)
     planned = spec.planned()
     for item in planned:
         yield from _server(spec, item)
-    shadows = [item for item in planned if item.predictor.shadow]
-    answering = [item for item in planned if not item.predictor.shadow]
-    if len(shadows) > 1:
-        first, second = shadows[:2]
-        message = f"`{first.name}` and `{second.name}` are shadows, but requests are copied to one"
-        where, other = (*second.path, "shadow"), (*first.path, "shadow")
-        yield Finding("MLS234", message, where, "keep one of them", other)
-    elif shadows and not answering:
-        message = f"`{shadows[0].name}` gets copies of requests that nobody answers"
-        yield Finding("MLS234", message, (*shadows[0].path, "shadow"), "remove `shadow`, or add a predictor")
-    yield from _traffic(answering)
+    paths = {item.name: item.path for item in planned}
+    shares = [traffic.Share(item.name, item.predictor.traffic, item.predictor.shadow) for item in planned]
+    for problem in traffic.problems(shares):
+        other = (*paths[problem.other], problem.field) if problem.other is not None else ()
+        yield Finding(problem.code, problem.message, (*paths[problem.name], problem.field), problem.help, other)
 
 
 def _server(spec: SeldonSpec, item: Planned) -> Iterator[Finding]:
@@ -208,24 +217,9 @@ def _server(spec: SeldonSpec, item: Planned) -> Iterator[Finding]:
         yield Finding(problem.code, problem.message, (*where, problem.field), problem.help, other)
 
 
-def _traffic(answering: list[Planned]) -> Iterator[Finding]:
-    total = sum(item.predictor.traffic or 0 for item in answering)
-    silent = [item for item in answering if item.predictor.traffic is None]
-    if len(answering) == 1 and not silent and total != 100:
-        message = f"`{answering[0].name}` alone answers requests, but {total} percent of them"
-        yield Finding("MLS233", message, (*answering[0].path, "traffic"), "write `traffic: 100`, or remove it")
-    if len(answering) < 2:
-        return
-    for item in silent:
-        what = f"{100 - total}`" if len(silent) == 1 and total <= 100 else "…`, so that all add up to 100"
-        message = f"predictor `{item.name}` says no share of the requests"
-        yield Finding("MLS233", message, (*item.path, "traffic"), f"add `traffic: {what}")
-    if not silent and total != 100:
-        before, last = answering[-2:]
-        rest = 100 - total + (last.predictor.traffic or 0)
-        help = f"write `traffic: {rest}` in `{last.name}`" if 0 <= rest <= 100 else "lower the others too"
-        message = f"traffic is {' + '.join(str(item.predictor.traffic) for item in answering)} = {total}, not 100"
-        yield Finding("MLS233", message, (*last.path, "traffic"), help, (*before.path, "traffic"))
+def project(body: Body, target: Target, secrets: Labels) -> Projection:  # the contract's signature
+    """Return the pods that will serve."""
+    return projected.seldon_deployment(body)
 
 
 def emit(workload: PlannedWorkload, target: Target) -> Body:
@@ -254,7 +248,7 @@ def _predictor(workload: PlannedWorkload, spec: SeldonSpec, item: Planned) -> Bo
         "enableServiceLinks": False,
         **pod.placement_fields(pods.placement),
         "containers": _containers(pods, spec, predictor.model),
-        "volumes": pod.volumes((), pods.resources),
+        "volumes": pod.volumes(pods),
     }
     return compact(
         {
@@ -288,13 +282,17 @@ def _graph(workload: PlannedWorkload, model: Model) -> Body:
 def _containers(pods: PlannedWorkload, spec: SeldonSpec, model: Model) -> list[Body]:
     """Return the unit; where it is a proxy, what the model needs goes to the server behind it."""
     # The operator replaces the pod's security context with its own, so the user stands here.
-    security = {"securityContext": {**pod.container_security(), "runAsUser": pod.USER}}
-    unit = {"name": _UNIT, "env": pod.environment(pods.env)}
-    server = {
-        "resources": pod.resources(pods.resources),
-        "volumeMounts": pod.volume_mounts((), pods.resources),
-        **security,
-    }
+    security = {"securityContext": {**pod.container_security(pods.security), **pod.user(pods.security)}}
+    written = {variable.name for variable in pods.env}
+    folders = servers.folders(model, spec.protocol, pod.SCRATCH)
+    named = (PlannedVariable(name, value) for name, value in folders.items() if name not in written)
+    start = {} if pods.security.writable_root else servers.start(model, spec.protocol, pod.SCRATCH)
+    unit = {"name": _UNIT, **start, "env": pod.environment(pods.with_env_first(*named).env)}
+    mounts = pod.volume_mounts(pods)
+    server = {"resources": pod.resources(pods.resources), "volumeMounts": mounts, **security}
     if _proxied(spec, model):
-        return [compact({**unit, **security}), compact({"name": _SERVING, **server})]
+        # Its web server (gunicorn) needs /tmp, too.
+        scratch = [mount for mount in mounts if mount["name"] == pod.SCRATCH_VOLUME]
+        proxy = {**unit, "resources": pod.resources(_PROXY), "volumeMounts": scratch, **security}
+        return [compact(proxy), compact({"name": _SERVING, **server})]
     return [compact({**unit, **server})]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, Literal
 
 from pydantic import ConfigDict, model_validator
 
 from mlspec import kind_base
-from mlspec.ir import Facts, Gvk, PartPath, Place, PlannedWorkload, Port, Target
+from mlspec.ir import Facts, Gvk, Labels, PartPath, Place, PlannedWorkload, Port, Target
 from mlspec.k8s import pod, training
+from mlspec.k8s.projected import Projection
 from mlspec.k8s.resource import Body
-from mlspec.kind_base import spec_of
+from mlspec.kind_base import Finding, spec_of
 from mlspec.kind_specs import PodFields, Program, StepSpec, one_program
 from mlspec.model.base import SpecModel, field, refused, refused_inside
 from mlspec.model.blocks import Arguments, Command
@@ -20,6 +21,7 @@ from mlspec.model.handover import Script
 from mlspec.model.operators import TRAINING
 from mlspec.model.scalars import ImageReference, Positive
 from mlspec.names import Derived
+from mlspec.projection import training_operator
 
 # The operator looks for this container and this port by name (training-operator 1.8 and 1.9, tensorflow_types.go).
 _CONTAINER: Final = "tensorflow"
@@ -159,7 +161,6 @@ OPERATOR: Final = TRAINING
 GVK: Final = Gvk("kubeflow.org", "v1", "TFJob")
 UNHASHED: Final = frozenset({"clean_pod_policy"})
 shared_memory = kind_base.quarter_of_memory
-check = kind_base.no_findings
 
 
 def facts(workload: PlannedWorkload, target: Target) -> Facts:  # the contract's signature
@@ -178,6 +179,20 @@ def facts(workload: PlannedWorkload, target: Target) -> Facts:  # the contract's
         ),
         children=(("", "Pod"), ("", "Service")),
     )
+
+
+def check(workload: PlannedWorkload, target: Target) -> Iterable[Finding]:  # the contract's signature
+    """As many pods as a namespace holds."""
+    spec = spec_of(workload, TensorFlowSpec)
+    if spec.pods > training_operator.MOST_PODS:
+        largest = max(spec.roles.by_name().items(), key=lambda role: role[1].replicas)[0]
+        message = f"{spec.pods} pods, but Kubernetes is made for {training_operator.MOST_PODS} in a namespace"
+        yield Finding("MLS105", message, ("roles", largest, "replicas"), "write fewer `replicas`, with more GPUs each")
+
+
+def project(body: Body, target: Target, secrets: Labels) -> Projection:  # the contract's signature
+    """Return the pods that will run."""
+    return training_operator.tensorflow(body)
 
 
 def emit(workload: PlannedWorkload, target: Target) -> Body:

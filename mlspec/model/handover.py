@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from mlspec.model.base import SpecModel, field, refused, refused_inside, wrong_type
-from mlspec.model.scalars import AbsolutePath, absolute_path, text
+from mlspec.model.scalars import LONGEST, AbsolutePath, absolute_path, shown, text
 from mlspec.source import PlainText
 
 SCRIPTS: Final = "/mlspec"
@@ -20,13 +20,13 @@ def _below_project(written: str) -> str:
     """Return a path relative to the project's folder without what means nothing; what it is on disk is seen later."""
     parts = written.split("/")
     if written.startswith("/"):
-        raise refused(f"`{written}` is not a path in the repository", "write it relative to mlproject.yaml")
+        raise refused(f"{shown(written)} is not a path in the repository", "write it relative to mlproject.yaml")
     if ".." in parts:
-        raise refused(f"`{written}` contains `..`", "only files below the folder of mlproject.yaml are shipped")
-    if parts[-1] in ("", ".") or re.search(r"[\x00-\x1f\\]", written):
-        raise refused(f"`{written}` is not the path of a file", "write such as `training/train.py`")
+        raise refused(f"{shown(written)} contains `..`", "only files below the folder of mlproject.yaml are shipped")
+    if parts[-1] in ("", ".") or len(written) > LONGEST or not written.isprintable() or "\\" in written:
+        raise refused(f"{shown(written)} is not the path of a file", "write such as `training/train.py`")
     if "$" in written:
-        raise refused(f"`{written}` holds a `$`, with which Kubernetes begins variables", "rename the file")
+        raise refused(f"{shown(written)} holds a `$`, with which Kubernetes begins variables", "rename the file")
     return "/".join(part for part in parts if part not in ("", "."))
 
 
@@ -35,7 +35,8 @@ def repository_path(value: object) -> str:
     written = text(value)
     clean = _below_project(written)
     if clean != written:
-        raise refused(f"`{written}` is another spelling of `{clean}`", f"write `{clean}`: overrides go by the key")
+        help = f"write {shown(clean)}: overrides go by the key"
+        raise refused(f"{shown(written)} is another spelling of {shown(clean)}", help)
     return clean
 
 
@@ -45,7 +46,8 @@ def _script(value: object) -> str:
     if written.startswith("/"):
         return absolute_path(written)
     if ":" in written:
-        raise refused(f"`{written}` holds a `:`, which Kubernetes refuses in a path to mount at", "rename the file")
+        message = f"{shown(written)} holds a `:`, which Kubernetes refuses in a path to mount at"
+        raise refused(message, "rename the file")
     return _below_project(written)
 
 
@@ -103,7 +105,7 @@ class Threshold(SpecModel):
 def _metric(value: object) -> str:
     written = text(value)
     if not re.fullmatch(r"[A-Za-z_][-A-Za-z0-9_./@]{0,62}", written):
-        raise refused(f"`{written[:80]}` is not the name of a metric", "letters, digits and `-_./@`")
+        raise refused(f"{shown(written)} is not the name of a metric", "letters, digits and `-_./@`")
     return written
 
 

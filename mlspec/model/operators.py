@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, WithJsonSchema
 
 from mlspec.model.base import SpecModel, field, refused
-from mlspec.model.scalars import Version, text
+from mlspec.model.scalars import Version, shown, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def _training(value: object) -> TrainingOperator:
     written = text(value)
     found = re.fullmatch(r"(?P<api>[a-z.]+/v1) (?P<version>[0-9]+\.[0-9]+(\.[0-9]+)?)", written)
     if found is None or found["api"] != "kubeflow.org/v1":
-        raise refused(f"`{written}` is not a training operator", "write `kubeflow.org/v1 1.9`")
+        raise refused(f"{shown(written)} is not a training operator", "write `kubeflow.org/v1 1.9`")
     return TrainingOperator(found["api"], found["version"])
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from mlspec.model.base import SpecModel, field, refused, refused_inside, wrong_type
-from mlspec.model.scalars import text
+from mlspec.model.scalars import shown, text
 from mlspec.source import PlainText
 
 _INTEGER: Final = re.compile(r"-?(0|[1-9][0-9]{0,17})")
@@ -19,7 +19,7 @@ def _pointer(value: object) -> str:
     written = text(value)
     if not re.fullmatch(r"(/([^~/]|~[01])*)+", written):
         help = f"write `/{written.strip('/').replace('.', '/')}`" if not written.startswith("/") else "`~0` is `~`"
-        raise refused(f"`{written[:80]}` is not a JSON pointer", help)
+        raise refused(f"{shown(written)} is not a JSON pointer", help)
     return written
 
 
@@ -35,7 +35,8 @@ def _value(value: object) -> Any:
         if _INTEGER.fullmatch(value):
             return int(value)
         if _NUMBER.fullmatch(value):
-            raise refused(f"`{value}` would be a number that is not whole", f'write `"{value}"` if it is text')
+            help = f'write `"{value[:60]}"` if it is text'
+            raise refused(f"{shown(value)} would be a number that is not whole", help)
     if value is None:
         raise wrong_type("expected a value, got null", "use `op: remove`")
     return str(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, WithJsonSchema
@@ -14,9 +15,12 @@ from mlspec.model.quantity import canonical_quantity
 from mlspec.source import PlainText
 
 TEXT_TYPES: Final = ["string", "number", "boolean"]
+LONGEST: Final = 4096
+"""Characters of a text of some form: no path, URL or name is longer (Linux' PATH_MAX)."""
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """Return how a finding names a value: what was written, cut where it is long."""
     if isinstance(value, dict):
         return "a map"
     if isinstance(value, list):
@@ -33,7 +37,7 @@ def text(value: object) -> str:
     """Return the scalar as written; null, maps and lists are refused."""
     if isinstance(value, str):
         return str(value)
-    raise wrong_type(f"expected text, got {_shown(value)}")
+    raise wrong_type(f"expected text, got {shown(value)}")
 
 
 def boolean(value: object) -> bool:
@@ -42,8 +46,8 @@ def boolean(value: object) -> bool:
         return value == "true"
     if isinstance(value, str) and value.lower() in ("true", "yes", "on", "y", "false", "no", "off", "n"):
         wanted = "true" if value.lower() in ("true", "yes", "on", "y") else "false"
-        raise wrong_type(f"expected true or false, got {_shown(value)}", f"write `{wanted}`, without quotes")
-    raise wrong_type(f"expected true or false, got {_shown(value)}")
+        raise wrong_type(f"expected true or false, got {shown(value)}", f"write `{wanted}`, without quotes")
+    raise wrong_type(f"expected true or false, got {shown(value)}")
 
 
 def integer(minimum: int, maximum: int = 2**31 - 1) -> Callable[[object], int]:
@@ -55,12 +59,12 @@ def integer(minimum: int, maximum: int = 2**31 - 1) -> Callable[[object], int]:
         if not isinstance(value, PlainText) or not re.fullmatch(r"-?(0|[1-9][0-9]*)", value):
             zeros = isinstance(value, PlainText) and re.fullmatch(r"0+([0-9]{1,18})", value)
             help = f"write `{zeros[1].lstrip('0') or 0}`" if zeros else ""
-            raise wrong_type(f"expected a whole number in decimal digits, got {_shown(value)}", help)
+            raise wrong_type(f"expected a whole number in decimal digits, got {shown(value)}", help)
         # Python refuses to read thousands of digits, so the bounds are met by length first.
         number = int(value[:20])
         if not minimum <= number <= maximum:
             bound = f"at least {minimum}" if number < minimum else f"at most {maximum}"
-            raise refused(f"must be {bound}, got {_shown(value).strip('`')}")
+            raise refused(f"must be {bound}, got {shown(value).strip('`')}")
         return number
 
     return parse
@@ -72,8 +76,8 @@ def matching(pattern: str, what: str, help: str = "") -> Callable[[object], str]
 
     def parse(value: object) -> str:
         written = text(value)
-        if not compiled.fullmatch(written):
-            raise refused(f"{_shown(written)} is not {what}", help)
+        if len(written) > LONGEST or not compiled.fullmatch(written):
+            raise refused(f"{shown(written)} is not {what}", help)
         return written
 
     return parse
@@ -85,13 +89,13 @@ def _name(limit: int) -> Callable[[object], str]:
         if not names.is_name(written):
             fixed = re.sub(r"[^a-z0-9]+", "-", written.lower()).strip("-").lstrip("0123456789-")
             raise refused(
-                f"{_shown(written)} is not a name: lower-case letters, digits and `-`, "
+                f"{shown(written)} is not a name: lower-case letters, digits and `-`, "
                 "beginning with a letter and not ending with `-`",
                 f"write `{fixed[:limit].rstrip('-')}`" if fixed and not written[:1].isdigit() else "",
             )
         if len(written) > limit:
             over = len(written) - limit
-            message = f"the name {_shown(written)} has {len(written)} characters; at most {limit} fit"
+            message = f"the name {shown(written)} has {len(written)} characters; at most {limit} fit"
             raise refused(message, f"shorten it by {over}")
         return written
 
@@ -105,7 +109,7 @@ def duration(value: object) -> str:
     """Accept `300ms`, `30s`, `10m`, `12h`, `7d`; returned as written."""
     written = text(value)
     if not re.fullmatch(r"[1-9][0-9]{0,8}(ms|s|m|h|d)", written):
-        raise refused(f"{_shown(written)} is not a duration", _duration_help(written))
+        raise refused(f"{shown(written)} is not a duration", _duration_help(written))
     return written
 
 
@@ -141,13 +145,13 @@ _IMAGE: Final = re.compile(
 def image(value: object) -> str:
     """Accept an OCI image reference as Docker reads it (docker.io implied); returned as written."""
     written = text(value)
-    if not _IMAGE.fullmatch(written) or len(written) > 512:
-        raise refused(f"{_shown(written)} is not an image reference", _image_help(written))
+    if len(written) > 512 or not _IMAGE.fullmatch(written):
+        raise refused(f"{shown(written)} is not an image reference", _image_help(written))
     return written
 
 
 def _image_help(written: str) -> str:
-    bare = re.sub(r"^[a-z]+://", "", written)
+    bare = re.sub(r"^[a-z]+://", "", written[:LONGEST])
     name, tag = re.fullmatch(r"(.*?)((?::[^:/@]*)?(?:@.*)?)", bare, re.DOTALL).groups()  # type: ignore[union-attr]  # matches anything
     for fixed, why in ((bare, "no scheme"), (name.lower() + tag, "repository names are lower-case")):
         if len(fixed) <= 512 and _IMAGE.fullmatch(fixed):
@@ -159,16 +163,14 @@ def absolute_path(value: object) -> str:
     """Accept an absolute path inside a container, without `..`."""
     written = text(value)
     if not written.startswith("/"):
-        raise refused(f"{_shown(written)} is not an absolute path", f"write `/{written.lstrip('./')}`")
+        raise refused(f"{shown(written)} is not an absolute path", f"write {shown('/' + written.lstrip('./'))}")
     if re.search(r"[\x00-\x1f:]", written):
-        raise refused(f"{_shown(written)} holds a `:` or a line break, which Kubernetes refuses in a path")
+        raise refused(f"{shown(written)} holds a `:` or a line break, which Kubernetes refuses in a path")
     if re.search(r"\$[$(]", written):
-        message = (
-            f"{_shown(written)} holds `$$` or `$(`, which Kubernetes reads as a variable in commands, but not in mounts"
-        )
-        raise refused(message, "write a path without it")
+        why = "which Kubernetes reads as a variable in commands, but not in mounts"
+        raise refused(f"{shown(written)} holds `$$` or `$(`, {why}", "write a path without it")
     if any(part in ("..", ".") for part in written.split("/")):
-        raise refused(f"{_shown(written)} contains `.` or `..`", "write the path that it means")
+        raise refused(f"{shown(written)} contains `.` or `..`", "write the path that it means")
     return written
 
 
@@ -177,19 +179,15 @@ def cidr(value: object) -> str:
     import ipaddress  # late: only environments with destinations pay for it
 
     written = text(value)
-    try:
-        return str(ipaddress.ip_network(written, strict=True)) if "/" in written else _no_prefix(written)
-    except ValueError:
-        pass
+    with suppress(ValueError):
+        network = ipaddress.ip_network(written, strict=True)
+        if "/" in written:
+            return str(network)
     try:
         fixed = str(ipaddress.ip_network(written, strict=False))
     except ValueError:
-        raise refused(f"{_shown(written)} is not a network in CIDR form", "write one such as `10.0.0.0/8`") from None
-    raise refused(f"{_shown(written)} is not a network in CIDR form", f"write `{fixed}`")
-
-
-def _no_prefix(written: str) -> str:
-    raise ValueError(written)
+        raise refused(f"{shown(written)} is not a network in CIDR form", "write one such as `10.0.0.0/8`") from None
+    raise refused(f"{shown(written)} is not a network in CIDR form", f"write `{fixed}`")
 
 
 def quantity(kind: str) -> Callable[[object], str]:
@@ -204,10 +202,12 @@ def quantity(kind: str) -> Callable[[object], str]:
 def pattern(value: object) -> str:
     """Accept text with the placeholders `{project}`, `{environment}`, `{owner}` and no other."""
     written = text(value)
+    if len(written) > 1024:
+        raise refused(f"{shown(written)} has {len(written)} characters; at most 1024 fit", "write it shorter")
     for found in re.finditer(r"\{([^{}]*)\}|[{}]", written):
         if found.group(1) not in ("project", "environment", "owner"):
             help = "known: `{project}`, `{environment}`, `{owner}`"
-            raise refused(f"unknown placeholder `{found.group()}`", help)
+            raise refused(f"unknown placeholder {shown(found.group())}", help)
     return written
 
 
@@ -230,7 +230,7 @@ def _version(value: object) -> str:
     if not re.fullmatch(VERSION_PATTERN, written, re.ASCII):
         found = re.fullmatch(rf"v({VERSION_PATTERN})", written, re.ASCII)
         help = f"write `{found[1]}`" if found else "write major and minor, such as `1.34`"
-        raise refused(f"{_shown(written)} is not a version", help)
+        raise refused(f"{shown(written)} is not a version", help)
     return written
 
 
@@ -239,7 +239,7 @@ def _variable_name(value: object) -> str:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", written):
         fixed = re.sub(r"[^A-Za-z0-9_]", "_", written)
         help = f"write `{'_' if fixed[:1].isdigit() else ''}{fixed}`" if fixed.strip("_") else "letters, digits and `_`"
-        raise refused(f"{_shown(written)} is not a name of an environment variable", help)
+        raise refused(f"{shown(written)} is not a name of an environment variable", help)
     return written
 
 

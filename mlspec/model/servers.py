@@ -9,19 +9,20 @@ from typing import Annotated, Any, Final, NamedTuple
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from mlspec.model.base import field, refused, refused_inside
-from mlspec.model.scalars import Text, matching, text
+from mlspec.model.scalars import Text, matching, shown, text
 from mlspec.model.sources import ModelSource
 from mlspec.model.uris import location
 
 TENSORFLOW: Final = "TENSORFLOW_SERVER"
 HUGGINGFACE: Final = "HUGGINGFACE_SERVER"
+TRITON: Final = "TRITON_SERVER"
 # With the protocols that the operator has an image for (operator v1.16.0, config/manager/configmap.yaml).
 PROTOCOLS: Final[dict[str, tuple[str, ...]]] = {
     TENSORFLOW: ("seldon", "tensorflow"),
     "SKLEARN_SERVER": ("seldon", "v2"),
     "XGBOOST_SERVER": ("seldon", "v2"),
     "MLFLOW_SERVER": ("seldon", "v2"),
-    "TRITON_SERVER": ("v2",),
+    TRITON: ("v2",),
     HUGGINGFACE: ("v2",),
     "TEMPO_SERVER": ("v2",),
 }
@@ -43,9 +44,9 @@ _form: Final = matching(_PATTERN, "the name of a model server", "upper-case lett
 def _server(value: object) -> str:
     written = text(value)
     if written in _BUILT_IN:
-        raise refused(f"`{written}` serves no model", "write a server such as `SKLEARN_SERVER`")
+        raise refused(f"{shown(written)} serves no model", "write a server such as `SKLEARN_SERVER`")
     if written.upper() != written and written.upper() in PROTOCOLS:
-        raise refused(f"`{written}` is not the name of a model server", f"write `{written.upper()}`")
+        raise refused(f"{shown(written)} is not the name of a model server", f"write `{written.upper()}`")
     return _form(written)
 
 
@@ -106,3 +107,34 @@ def problems(model: Model, protocol: str) -> Iterator[Problem]:
     if scheme in NOT_LOADED:
         message = f"Seldon's storage initializer cannot load from {scheme}://"
         yield Problem("MLS235", message, "uri", NOT_LOADED[scheme])
+
+
+def is_mlserver(model: Model, protocol: str) -> bool:
+    """Say whether the operator starts a server as an MLServer (createStandaloneModelServers)."""
+    return protocol == "v2" and model.implementation not in (TENSORFLOW, TRITON)
+
+
+def folders(model: Model, protocol: str, scratch: str) -> dict[str, str]:
+    """Return the variables by which a server writes below `scratch` instead of into its image.
+
+    MLServer 1.3.0 makes folders in its working directory (mlserver/settings.py). For models of the Hub its image sets
+    TRANSFORMERS_CACHE and the operator XDG_CACHE_HOME, which yields to one that is written (mlserver.go). The other
+    servers write to /tmp and HOME alone: wrapped Python, TensorFlow Serving, Triton, and the conda of MLflow's.
+    """
+    if not is_mlserver(model, protocol):
+        return {}
+    found = {"MLSERVER_ENVIRONMENTS_DIR": f"{scratch}/environments", "MLSERVER_METRICS_DIR": f"{scratch}/metrics"}
+    if model.implementation == HUGGINGFACE:
+        found |= {"TRANSFORMERS_CACHE": f"{scratch}/transformers", "XDG_CACHE_HOME": scratch}
+    return found
+
+
+def start(model: Model, protocol: str, scratch: str) -> dict[str, Any]:
+    """Return how a container starts a server where the image's own command cannot.
+
+    That of MLServer's image first unpacks `environment.tar.gz` of the model into /opt/mlserver, its home, which only
+    the image's user and group 0 may enter (its Dockerfile: mode 776). What follows there needs no home.
+    """
+    if not is_mlserver(model, protocol) or model.implementation not in PROTOCOLS:
+        return {}
+    return {"command": ["mlserver", "start", "/mnt/models"], "workingDir": scratch}

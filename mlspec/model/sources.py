@@ -10,10 +10,13 @@ from pydantic_core import PydanticCustomError
 
 from mlspec import names
 from mlspec.model.base import Goes, SpecModel, field, refused
-from mlspec.model.scalars import StepName, matching, text
+from mlspec.model.scalars import LONGEST, StepName, matching, shown, text
 from mlspec.model.uris import ModelUri
 
 _HASH: Final = rf"[0-9a-f]{{{names.HASH_LENGTH}}}"
+
+# What ends a URI early, would be decoded to another path, or is expanded on the way to the loader.
+_NOT_IN_URIS: Final = ' ?#%\\"`<>{}|^'
 
 
 def relative_path(value: object) -> str:
@@ -21,14 +24,14 @@ def relative_path(value: object) -> str:
     written = text(value)
     parts = written.split("/")
     if written.startswith("/"):
-        raise refused(f"`{written}` is not a relative path", f"write `{written.strip('/')}`: it is below the run")
+        raise refused(f"{shown(written)} is not a relative path", f"write {shown(written.strip('/'))}: below the run")
     if ".." in parts:
-        raise refused(f"`{written}` contains `..`", "write a path below the run's directory")
+        raise refused(f"{shown(written)} contains `..`", "write a path below the run's directory")
     clean = "/".join(part for part in parts if part not in ("", "."))
     if "$" in clean:
-        raise refused(f"`{written}` holds a `$`, with which Kubernetes begins variables", "save it by another name")
-    if not clean or any(char <= " " or char in "?#" for char in clean):
-        raise refused(f"`{written}` is not a path in a model's URI", "write such as `export`")
+        raise refused(f"{shown(written)} holds a `$`, with which Kubernetes begins variables", "use another name")
+    if not clean or len(clean) > LONGEST or not clean.isprintable() or any(char in _NOT_IN_URIS for char in clean):
+        raise refused(f"{shown(written)} is not a path in a model's URI", "write such as `export`")
     return clean
 
 

@@ -34,6 +34,13 @@ class History:
         content = self.files.get(f"{self._folder(environment)}{run}.yaml")
         return _parse(run, content) if content is not None else None
 
+    def contents(self, environment: str) -> Iterator[tuple[str, bytes]]:
+        """Yield the name and the file of every run of an environment."""
+        folder = self._folder(environment)
+        for path, content in self.files.items():
+            if path.startswith(folder):
+                yield path.removeprefix(folder)[: -len(".yaml")], content
+
     def names(self, environment: str) -> list[str]:
         """Return the names of all runs of an environment."""
         folder = self._folder(environment)

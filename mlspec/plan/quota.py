@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
 from mlspec.diagnostics import Severity
@@ -10,6 +10,7 @@ from mlspec.ir import Plan, Stated
 from mlspec.ir_environment import PlannedQuota
 from mlspec.kind_specs import WorkloadSpec
 from mlspec.model.quantity import amount, format_quantity
+from mlspec.plan.graph import order
 from mlspec.plan.scope import Scope
 from mlspec.spec.environment import EnvironmentFields
 from mlspec.spec.project import Project
@@ -32,8 +33,10 @@ def check(plan: Plan, project: Project, environment: EnvironmentFields, scope: S
 
 def _together(plan: Plan, quota: PlannedQuota, scope: Scope) -> None:
     """Warn of runs that have no room beside those that wait for them at the same time: neither would ever end."""
-    for stated in plan.steps:
-        waiting = [other for other in plan.steps if _waits(other, stated.workload.name, plan)]
+    steps = plan.steps
+    waited = _waited(steps)
+    for stated in steps:
+        waiting = [other for other in steps if stated.workload.name in waited[other.workload.name]]
         if not waiting or any(True for _ in _beyond(_asked(stated), quota)):
             continue
         total = _asked(stated)
@@ -51,11 +54,18 @@ def _together(plan: Plan, quota: PlannedQuota, scope: Scope) -> None:
             scope.report("MLS217", message, path, help, severity=Severity.WARNING, at_key=True)
 
 
-def _waits(stated: Stated, step: str, plan: Plan) -> bool:
-    """Say whether a run waits for a step's, directly or not, while that may be running."""
-    near = {item.step for item in stated.workload.run.upstream if item.together and stated.workload.run.wrapped}
-    near &= {other.workload.name for other in plan.steps if other.workload.wave == stated.workload.wave}
-    return step in near or any(_waits(other, step, plan) for other in plan.steps if other.workload.name in near)
+def _waited(steps: Iterable[Stated]) -> dict[str, frozenset[str]]:
+    """Return for each run the steps whose runs it waits for, directly or not, while they may be running."""
+    runs = {stated.workload.name: stated.workload for stated in steps}
+    near = {
+        name: {item.step for item in run.run.upstream if item.together and run.run.wrapped and item.step in runs}
+        for name, run in runs.items()
+    }
+    near = {name: {step for step in found if runs[step].wave == runs[name].wave} for name, found in near.items()}
+    waited: dict[str, frozenset[str]] = dict.fromkeys(runs, frozenset())
+    for name in order({name: sorted(found) for name, found in near.items()}):
+        waited[name] = frozenset(near[name]).union(*(waited[step] for step in near[name]))
+    return waited
 
 
 def _beyond(asked: Mapping[str, Fraction], quota: PlannedQuota) -> Iterator[tuple[str, str, str]]:

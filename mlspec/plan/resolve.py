@@ -25,6 +25,7 @@ from mlspec.ir import (
     Target,
 )
 from mlspec.ir_runs import PlannedRun
+from mlspec.ir_safety import PlannedSecret, PlannedSecurity
 from mlspec.k8s import meta
 from mlspec.kind_base import Kind
 from mlspec.kind_specs import PodFields, ServiceSpec, StepSpec, WorkloadSpec
@@ -89,6 +90,7 @@ class _Planner:
             claims=tuple(sorted(volume.claim for volume in self.project.volumes.values() if volume.claim)),
             monitoring_interval=self.project.monitoring.interval,
             workloads=tuple(workloads),
+            external_secrets=self._external_secrets(),
         )
 
     def _volumes(self) -> tuple[PlannedVolume, ...]:
@@ -101,6 +103,18 @@ class _Planner:
             declared = self.environment.storage.get(chosen) if chosen is not None else None
             waits = declared is not None and declared.binding == "WaitForFirstConsumer"
             found.append(PlannedVolume(name, volume.size, volume.access, chosen, waits))
+        return tuple(found)
+
+    def _external_secrets(self) -> tuple[PlannedSecret, ...]:
+        found = []
+        for name, secret in sorted(self.project.secrets.items()):
+            if secret.external is None:
+                continue
+            if self.environment.secret_store is None:
+                help = f"add `secretStore: {{name: …}}` to environments/{self.scope.environment_name}.yaml"
+                message = f"{self.scope.place} has no store to make `{name}` from"
+                self.scope.report("MLS251", message, ("secrets", name, "external"), help)
+            found.append(PlannedSecret(name, secret.keys, secret.external))
         return tuple(found)
 
     def _steps(self) -> dict[str, Stated]:
@@ -194,6 +208,7 @@ class _Planner:
             object_name=object_name,
             digest="",
             wave=0,
+            security=PlannedSecurity(spec.security.user, spec.security.writable_root, spec.security.capabilities),
             labels=meta.workload_labels(self.project.name, section, name, object_name),
             parts={path: self._part(place, spec, path, own) for path, own in spec.parts().items()},
             mounts=(),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from mlspec import codes, names, schemas
+from mlspec import names, schemas
 from mlspec.all_kinds import OPERATORS
-from mlspec.diagnostics import Severity
 from mlspec.ir import PartPath, Plan
 from mlspec.kind_specs import WorkloadSpec
 from mlspec.model.base import SpecModel
@@ -20,10 +19,6 @@ from mlspec.spec.environment import EnvironmentFields
 from mlspec.spec.project import Project, Volume
 
 _RESERVED_VOLUMES: Final = "mlspec-"
-_FLOATING: Final = frozenset(
-    ("", "latest", "main", "master", "trunk", "head", "dev", "devel", "develop", "nightly", "edge", "stable")
-)
-"""Tags that are moved by habit; without any it is `latest`."""
 
 
 def check(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
@@ -158,44 +153,6 @@ def _gateway(plan: Plan, project: Project, environment: EnvironmentFields, scope
         )
 
 
-def _pod_security(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
-    if plan.target.pod_security != "restricted" or not plan.target.manage_namespace:
-        return
-    for stated in plan.workloads:
-        if stated.facts.added:
-            message = f"{scope.place} enforces restricted pod security, which {stated.facts.added} does not meet"
-            help = f"set `namespace: {{podSecurity: baseline}}` in environments/{scope.environment_name}.yaml"
-            path = (stated.workload.section, stated.workload.name)
-            scope.report("MLS237", message, path, help, severity=Severity.WARNING, at_key=True)
-
-
-def _images(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
-    for section, workloads in (("steps", project.steps), ("services", project.services)):
-        for name, spec in workloads.items():
-            for path, image in spec.images().items():
-                tag = _tag(image)
-                if tag is not None and tag.lower() in _FLOATING:
-                    message = f"`{image}` is whatever its tag `{tag}` stands for that day"
-                    if not tag:
-                        message = f"`{image}` has no tag, so it is whatever `latest` stands for that day"
-                    help = "write a version, or a digest: `@sha256:…`"
-                    scope.report("MLS401", message, (section, name, *path), help, severity=codes.severity("MLS401"))
-
-
-def _helper(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
-    helper, gated = environment.images.helper, any(stated.workload.gate is not None for stated in plan.services)
-    tag = _tag(helper)
-    if gated and tag is not None and tag.lower() in _FLOATING:
-        message = f"`{helper}` is whatever its tag stands for that day: gates would run with another Python"
-        where, help = ("images", "helper"), "write a version, or a digest: `@sha256:…`"
-        scope.report_environment("MLS401", message, where, help, severity=codes.severity("MLS401"))
-
-
-def _tag(image: str) -> str | None:
-    """Return the tag of an image reference, empty without one; None where a digest says which image is meant."""
-    return None if "@" in image else image.rpartition("/")[2].partition(":")[2]
-
-
 def _versions(plan: Plan, project: Project, environment: EnvironmentFields, scope: Scope) -> None:
     for what, version, known, path in _declared(environment):
         if minor(version) not in known:
@@ -228,9 +185,6 @@ RULES: Final[tuple[Rule, ...]] = (
     _resources,
     *storage_rules.RULES,
     _gateway,
-    _pod_security,
-    _images,
-    _helper,
     quota.check,
     queues.check,
     _versions,

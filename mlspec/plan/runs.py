@@ -104,10 +104,14 @@ def wave(name: str, spec: StepSpec, run: PlannedRun, before: Mapping[str, Stated
 
 def _trainings(needed: Mapping[str, PlannedWorkload], before: Mapping[str, Stated]) -> set[str]:
     """Return the steps that ask for GPUs among those needed, directly or not."""
-    found = {name for name, workload in needed.items() if asks_for_gpus(workload.spec)}
-    for workload in needed.values():
-        further = {item.step: before[item.step].workload for item in workload.run.upstream}
-        found |= _trainings(further, before)
+    found, waiting, seen = set[str](), list(needed.values()), set(needed)
+    while waiting:
+        workload = waiting.pop()
+        if asks_for_gpus(workload.spec):
+            found.add(workload.name)
+        further = {item.step for item in workload.run.upstream} - seen
+        seen |= further
+        waiting += (before[step].workload for step in further)
     return found
 
 

@@ -71,7 +71,15 @@ def current(stated: Stated) -> KeptRun:
 
 
 def _needs(run: KeptRun, wanted: str, known: Mapping[str, KeptRun]) -> bool:
-    return any(name == wanted or (name in known and _needs(known[name], wanted, known)) for name in run.inputs)
+    """Say whether a run needs another, directly or not; no way is walked twice, of which there may be very many."""
+    waiting, seen = [run], set[str]()
+    while waiting:
+        inputs = set(waiting.pop().inputs)
+        if wanted in inputs:
+            return True
+        waiting += (known[name] for name in inputs - seen if name in known)
+        seen |= inputs
+    return False
 
 
 def left_out(name: str, spec: ServiceSpec, target: Target, scope: Scope) -> bool:

@@ -40,6 +40,7 @@ def build_target(project: Project, name: str | None, environment: EnvironmentFie
         quota=_quota(environment),
         argocd=_argocd(environment.argocd) if name is not None else None,
         promotion=environment.promotion,
+        secret_store=(store.kind, store.name) if (store := environment.secret_store) is not None else None,
         kueue=environment.kueue.version if environment.kueue is not None else None,
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from mlspec.ir import Plan, Stated
 from mlspec.kind_specs import ServiceSpec
+from mlspec.literals.redaction import redact
 from mlspec.plan.graph import depths
 from mlspec.report.text import safe
 
@@ -118,8 +119,8 @@ def render(plans: Iterable[Plan]) -> str:
 
 
 def safe_lines(lines: Iterable[str]) -> str:
-    """Return lines as text, without control characters of a user's."""
-    return "".join(f"{safe(line)}\n" for line in lines)
+    """Return lines as text, without control characters and secrets of a user's."""
+    return "".join(f"{safe(redact(line))}\n" for line in lines)
 
 
 def _lines(found: Graph) -> Iterator[str]:

@@ -6,14 +6,15 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from mlspec.diagnostics import Diagnostic, Severity, Span
+from mlspec.diagnostics import Accepted, Diagnostic, Severity, Span
 
 
-def render(diagnostics: Sequence[Diagnostic]) -> str:
+def render(diagnostics: Sequence[Diagnostic], accepted: Sequence[Accepted] = ()) -> str:
     """Return one JSON document, version 1."""
     document = {
         "version": 1,
         "diagnostics": [_diagnostic(diagnostic) for diagnostic in diagnostics],
+        "accepted": [_accepted(item) for item in accepted],
         "summary": {f"{severity}s": sum(d.severity is severity for d in diagnostics) for severity in Severity},
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
@@ -30,6 +31,13 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
         "help": diagnostic.help,
         "related": [{"file": r.span.file, "range": _range(r.span), "message": r.message} for r in diagnostic.related],
     }
+
+
+def _accepted(item: Accepted) -> dict[str, Any]:
+    from mlspec.literals.redaction import redact  # late: a root without policy findings needs no patterns
+
+    message = redact(item.message)
+    return {"code": item.code, "message": message, "reason": redact(item.reason), "path": ".".join(item.path)}
 
 
 def _range(span: Span) -> dict[str, dict[str, int]]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from mlspec.ir import Plan
+from mlspec.literals.redaction import redact
 from mlspec.report.graph import Graph, describe, graph
 from mlspec.report.text import safe
 
@@ -23,15 +24,15 @@ def _lines(found: Graph, prefix: str) -> Iterator[str]:
     steps = [stated for _, stated in found.steps]
     ids = {stated.workload.name: f"{prefix}s{number}" for number, stated in enumerate((*steps, *found.services), 1)}
     stores = {store: f"{prefix}d{number}" for number, store in enumerate((*found.claims, *found.models), 1)}
-    yield f'  subgraph {prefix}["{_quoted(found.title)}"]'
+    yield f'  subgraph {prefix}["{quoted(found.title)}"]'
     for stated in steps:
-        yield f'    {ids[stated.workload.name]}["{_two_lines(stated.workload.name, describe(stated))}"]'
+        yield f'    {ids[stated.workload.name]}["{two_lines(stated.workload.name, describe(stated))}"]'
     for stated in found.services:
-        yield f'    {ids[stated.workload.name]}(["{_two_lines(stated.workload.name, describe(stated))}"])'
+        yield f'    {ids[stated.workload.name]}(["{two_lines(stated.workload.name, describe(stated))}"])'
     for claim, known in found.claims.items():
-        yield f'    {stores[claim]}[("{_two_lines(claim, known)}")]'
+        yield f'    {stores[claim]}[("{two_lines(claim, known)}")]'
     for uri in found.models:
-        yield f'    {stores[uri]}{{{{"{_quoted(uri)}"}}}}'
+        yield f'    {stores[uri]}{{{{"{quoted(uri)}"}}}}'
     yield from _edges(found, ids)
     for access in found.accesses:
         workload, store = ids[access.workload], stores.get(access.store)
@@ -49,14 +50,15 @@ def _edges(found: Graph, ids: dict[str, str]) -> Iterator[str]:
             yield f"    {ids[need]} --> {ids[stated.workload.name]}"
     for item in found.served:
         if item.step in ids:  # a step that is gone has been reported
-            judges = f"once {_quoted(', '.join(item.judges))} passed" if item.judges else "serves"
+            judges = f"once {quoted(', '.join(item.judges))} passed" if item.judges else "serves"
             yield f'    {ids[item.step]} ==>|"{judges}"| {ids[item.service]}'
 
 
-def _two_lines(name: str, more: str) -> str:
-    return f"{_quoted(name)}<br/>{_quoted(more)}"
+def two_lines(name: str, more: str) -> str:
+    """Return a label of two lines."""
+    return f"{quoted(name)}<br/>{quoted(more)}"
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """Return text for a label in quotes: what Mermaid, Markdown or HTML could read as its own goes by number."""
-    return re.sub(r"[^\w ./,=+-]", lambda found: f"#{ord(found.group())};", safe(text))
+    return re.sub(r"[^\w ./,=+-]", lambda found: f"#{ord(found.group())};", safe(redact(text)))

@@ -1,4 +1,4 @@
-"""What a run is named after, as text for a terminal."""
+"""What a run is named after, as text for a terminal; secrets are hidden."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from mlspec.changes.naming import Naming
 from mlspec.changes.values import Field
+from mlspec.literals.redaction import redact_field
 from mlspec.report.changes.sections import reason
 from mlspec.report.text import safe
 
@@ -34,7 +35,7 @@ def render(project: str, environment: str, found: Naming, since: Since | None) -
 
 def _table(rows: Sequence[tuple[str, str]]) -> Iterator[str]:
     width = max((len(name) for name, _ in rows), default=0)
-    yield from (f"  {safe(name):<{width}}  {safe(value)}" for name, value in rows)
+    yield from (f"  {safe(name):<{width}}  {safe(redact_field(name, value))}" for name, value in rows)
 
 
 def _since(run: str, since: Since) -> Iterator[str]:

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 
 from mlspec.diagnostics import Diagnostic, Severity, Span
-from mlspec.source import LINE_BREAK
+from mlspec.report.hidden import Source
 
 _WIDTH = 120
 # What could move the cursor, colour the terminal or turn text around is shown as a picture of itself.
@@ -18,6 +18,7 @@ _PICTURES = (
         (*range(0x80, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A), *range(0xD800, 0xE000)), 0xFFFD
     )
 )
+_NOTHING = Source("")
 _COLOURS = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.NOTE: "36"}
 
 
@@ -27,10 +28,10 @@ def concise(diagnostics: Sequence[Diagnostic]) -> str:
 
 
 def full(diagnostics: Sequence[Diagnostic], texts: Mapping[str, str], *, colour: bool) -> str:
-    """Return a frame a finding; `texts` holds the sources that frames are cut from."""
+    """Return a frame a finding; `texts` holds the sources that frames are cut from, of which no secret is shown."""
     shown = {diagnostic.span.file for diagnostic in diagnostics}
-    lines = {name: LINE_BREAK.split(text) for name, text in texts.items() if name in shown}
-    return "\n".join(_frame(diagnostic, lines, colour=colour) for diagnostic in diagnostics)
+    sources = {name: Source(text) for name, text in texts.items() if name in shown}
+    return "\n".join(_frame(diagnostic, sources, colour=colour) for diagnostic in diagnostics)
 
 
 def summary(diagnostics: Sequence[Diagnostic]) -> str:
@@ -56,23 +57,27 @@ def _paint(text: str, code: str, colour: bool) -> str:
     return f"\x1b[{code}m{text}\x1b[0m" if colour else text
 
 
-def _frame(diagnostic: Diagnostic, lines: Mapping[str, list[str]], *, colour: bool) -> str:
+def _frame(diagnostic: Diagnostic, sources: Mapping[str, Source], *, colour: bool) -> str:
     head = _paint(f"{diagnostic.severity}[{diagnostic.code}]", f"1;{_COLOURS[diagnostic.severity]}", colour)
     path = f"  ({safe(diagnostic.path)})" if diagnostic.path else ""
     message, place = safe(diagnostic.message), safe(_place(diagnostic.span))
-    source = lines.get(diagnostic.span.file, [])
-    shown = _context(source, diagnostic.span.line)
+    source = sources.get(diagnostic.span.file, _NOTHING)
+    shown = _context(source.lines, diagnostic.span.line)
     gutter = len(str(shown[-1])) if shown else 2
     text = f"{head}: {message}\n{' ' * gutter}--> {place}{path}\n" if diagnostic.span.file else f"{head}: {message}\n"
     if shown:
         text += f"{' ' * gutter} |\n"
     for number in shown:
-        line, start = _cut(source[number - 1], diagnostic.span.column)
+        whole = source.masked(number)
+        span = diagnostic.span._replace(
+            column=whole.column(diagnostic.span.column), end_column=whole.column(diagnostic.span.end_column)
+        )
+        line, start = _cut(whole.text, span.column)
         text += f"{number:>{gutter}} | {line.translate(_PICTURES)}".rstrip() + "\n"
         if number == diagnostic.span.line:
-            length = _length(diagnostic.span, line, diagnostic.span.column - start, source[number - 1])
+            length = _length(span, line, span.column - start, whole.text)
             caret = _paint("^" * length, _COLOURS[diagnostic.severity], colour)
-            text += f"{' ' * gutter} | {_blank(line, diagnostic.span.column - start)}{caret}\n"
+            text += f"{' ' * gutter} | {_blank(line, span.column - start)}{caret}\n"
     for related in diagnostic.related:
         text += f"{' ' * gutter} = note: {safe(f'{_place(related.span)}: {related.message}')}\n"
     if diagnostic.help:
@@ -82,7 +87,7 @@ def _frame(diagnostic: Diagnostic, lines: Mapping[str, list[str]], *, colour: bo
 
 def _context(source: Sequence[str], line: int) -> list[int]:
     """Return the numbers of the lines shown: the line itself, and its neighbours that hold something."""
-    if not 0 < line <= len(source):
+    if not 0 < line <= len(source) or source == _NOTHING.lines:
         return []
     return [
         number

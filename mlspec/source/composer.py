@@ -9,16 +9,29 @@ from typing import Final, NoReturn, Protocol
 import yaml
 
 from mlspec.diagnostics import Diagnostic, Related, Span
+from mlspec.source import characters
 from mlspec.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 
 MAX_DEPTH: Final = 64
 MAX_NODES: Final = 100_000
 MAX_DOCUMENTS: Final = 1000
-MAX_FINDINGS: Final = 1000
+MAX_FINDINGS: Final = 10_000
+MAX_TEXT: Final = 1 << 17
+"""Characters of one value: Linux starts no program with a longer argument or variable (MAX_ARG_STRLEN)."""
+MAX_KEY: Final = 1024
+"""Characters of a key: what YAML reads without `? ` in front (YAML 1.2, section 7.4.2)."""
 
+# libyaml counts these as line breaks; a frame that counted others would point at the wrong line.
+LINE_BREAK: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 _NOT_STRING = re.compile(
-    r"true|True|TRUE|false|False|FALSE|[-+]?(\d[\d_]*|0x[0-9a-fA-F]+|0o[0-7]+|\d+(\.\d*)?([eE][-+]?\d+)?)"
+    r"true|True|TRUE|false|False|FALSE|[-+]?(\d[\d_]*|0x[0-9a-fA-F]+|0o[0-7]+|\d+(\.\d*)?([eE][-+]?\d+)?)",
+    re.ASCII,
 )
+
+
+def _cut(text: str | None) -> str:
+    """Return what of a text a finding shows."""
+    return (text or "")[:60]
 
 
 class Mark(Protocol):
@@ -26,9 +39,7 @@ class Mark(Protocol):
 
     line: int
     column: int
-
-
-_UNWRITABLE = re.compile("[\x00\x7f-\x9f\ufffe\uffff]")
+    index: int
 
 
 @dataclass(slots=True)
@@ -66,6 +77,7 @@ class Composer:
         self._root: Node | None = None
         self._began = Span(file)
         self._nodes = 0
+        self._text = ""
 
     def span(self, start: Mark | None, end: Mark | None) -> Span:
         """Return the span between two marks."""
@@ -74,12 +86,20 @@ class Composer:
             return Span(self.file, line, 1, line, 1)
         return Span(self.file, line + start.line, start.column + 1, line + end.line, end.column + 1)
 
+    def inside(self, span: Span) -> Span:
+        """Return a place in the text: libyaml ends a text without a line break on a line of its own."""
+        lines = LINE_BREAK.split(self._text)
+        if span.line - self.first_line < len(lines):
+            return span
+        line, column = self.first_line + len(lines) - 1, len(lines[-1]) + 1
+        return Span(span.file, line, column, line, column)
+
     def report(self, code: str, message: str, span: Span, help: str = "") -> None:
         """Record a finding."""
         self.add(Diagnostic(code, message, span, help=help))
 
     def add(self, diagnostic: Diagnostic) -> None:
-        """Record a finding; after a thousand of them the file is not what it was meant to be."""
+        """Record a finding; after ten thousand of them the file is not what it was meant to be."""
         self.diagnostics.append(diagnostic)
         if len(self.diagnostics) >= MAX_FINDINGS:
             self._too_much(f"more than {MAX_FINDINGS} faults in one file: the rest was not read", diagnostic.span, "")
@@ -90,21 +110,13 @@ class Composer:
 
     def compose(self, text: str, first_line: int) -> None:
         """Read every document of `text`, which begins at a line; raises yaml.YAMLError at a syntax error."""
-        self.first_line = first_line
+        self.first_line, self._text = first_line, text
         self._stack.clear()
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
             if isinstance(event, yaml.ScalarEvent):
                 if event.anchor is not None or event.tag is not None:
                     self._features(event)
-                span = self.span(event.start_mark, event.end_mark)
-                self._add(
-                    Scalar(
-                        event.value,
-                        not event.style,
-                        span,
-                        refused=event.style == '"' and self._unfit(event.value, span),
-                    )
-                )
+                self._add(self._scalar(event))
             elif isinstance(event, yaml.CollectionStartEvent):
                 if event.anchor is not None or event.tag is not None:
                     self._features(event)
@@ -118,24 +130,34 @@ class Composer:
                 self._end()
             elif isinstance(event, yaml.AliasEvent):
                 span = self.span(event.start_mark, event.end_mark)
-                self.report("MLS107", f"alias `*{event.anchor}` is not allowed", span, "write the value out here")
+                self.report("MLS107", f"alias `*{_cut(event.anchor)}` is not allowed", span, "write the value out here")
                 self._add(Scalar("", True, span, refused=True))
 
-    def _unfit(self, value: str, span: Span) -> bool:
-        """Refuse what an escape can write and no manifest can carry: kustomize changes or refuses these."""
-        found = _UNWRITABLE.search(value)
-        if found is not None:
-            message = f"character U+{ord(found.group()):04X} cannot be part of a manifest"
-            self.report("MLS109", message, span, "remove the escape")
-        return found is not None
+    def _scalar(self, event: yaml.ScalarEvent) -> Scalar:
+        """Return a scalar, refused where it is longer than anything takes, or escapes hold what they should not."""
+        span = self.span(event.start_mark, event.end_mark)
+        if event.start_mark is not None and event.start_mark.index >= len(self._text):
+            span = self.inside(span)  # nothing, behind the last line
+        if len(event.value) > MAX_TEXT:
+            message = f"a text of {len(event.value)} characters; at most {MAX_TEXT} fit"
+            self.report("MLS108", message, span, "put it into a file: `files` ships it with the run")
+            return Scalar(event.value[:MAX_KEY], False, span, refused=True)
+        unfit = characters.in_escape(event.value) if event.style == '"' else None
+        if unfit is not None:
+            self.report("MLS109", unfit.message, span, unfit.help)
+        return Scalar(event.value, not event.style, span, refused=unfit is not None)
 
     def _features(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
         span = self.span(event.start_mark, event.start_mark)
         if event.anchor is not None:
-            self.report("MLS107", f"anchor `&{event.anchor}` is not allowed", span, "write each value where it is used")
+            self.report(
+                "MLS107", f"anchor `&{_cut(event.anchor)}` is not allowed", span, "write each value where it is used"
+            )
         if event.tag is not None:
             tag = event.tag.replace("tag:yaml.org,2002:", "!!", 1)
-            self.report("MLS107", f"tag `{tag}` is not allowed", span, "remove the tag; the field decides the type")
+            self.report(
+                "MLS107", f"tag `{_cut(tag)}` is not allowed", span, "remove the tag; the field decides the type"
+            )
 
     def _count(self, mark: Mark | None) -> None:
         self._nodes += 1
@@ -201,9 +223,17 @@ class Composer:
             self.report("MLS107", "merge key `<<` is not allowed", node.span, "write the keys out here")
             return f"\0{node.span}", node.span
         if node.is_null or (node.plain and _NOT_STRING.fullmatch(node.text)):
-            shown = node.text or "(empty)"
-            help = f'quote it: "{node.text}"' if node.text else "give the value a key"
+            shown = _cut(node.text) or "(empty)"
+            help = f'quote it: "{shown}"' if node.text else "give the value a key"
             self.report("MLS107", f"key `{shown}` is not text", node.span, help)
+            return f"\0{node.span}", node.span
+        if len(node.text) > MAX_KEY:
+            message = f"a key of {len(node.text)} characters; at most {MAX_KEY} fit"
+            self.report("MLS108", message, node.span, "no name is this long")
+            return f"\0{node.span}", node.span
+        unfit = characters.in_key(node.text)
+        if unfit is not None:
+            self.report("MLS109", unfit.message, node.span, unfit.help)
             return f"\0{node.span}", node.span
         return node.text, node.span
 

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from mlspec.diagnostics import Span
+from mlspec.source.composer import LINE_BREAK
 from mlspec.source.nodes import Entry, Mapping, Node, Scalar
 from mlspec.source.nodes import Sequence as List
 from mlspec.source.offsets import Page
-from mlspec.source.reader import LINE_BREAK, read
+from mlspec.source.reader import read
 
 _WORD: Final = re.compile(r"[A-Za-z][-A-Za-z0-9]*|[0-9]+[A-Za-z0-9]*")
 # What looks like a word, but is something else to YAML 1.1, 1.2 or Go: numbers, exponents, 0b1 and the like.

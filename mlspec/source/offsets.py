@@ -7,8 +7,8 @@ from bisect import bisect_right
 from typing import Final
 
 from mlspec.diagnostics import Span
+from mlspec.source.composer import LINE_BREAK
 from mlspec.source.nodes import Mapping, Node, Sequence
-from mlspec.source.reader import LINE_BREAK
 
 _BLOCK_SCALAR: Final = re.compile(r"[|>][-+0-9]*")
 _LAST_BREAK: Final = re.compile(rf"(?:{LINE_BREAK.pattern})\Z")

@@ -5,19 +5,18 @@ from __future__ import annotations
 import codecs
 import itertools
 import re
+from collections.abc import Iterator
 from typing import Final
 
 import yaml
 
 from mlspec.diagnostics import Diagnostic, Related, Span, whole_file
-from mlspec.source.composer import MAX_DEPTH, Composer, TooDeepError, TooMuchError
+from mlspec.source import characters
+from mlspec.source.composer import LINE_BREAK, MAX_DEPTH, MAX_FINDINGS, Composer, TooDeepError, TooMuchError
 from mlspec.source.nodes import Mapping, Node, Scalar
 
 MAX_BYTES: Final = 1 << 20
 
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
-# libyaml counts these as line breaks; a frame that counted others would point at the wrong line.
-LINE_BREAK: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 _NEXT_DOCUMENT = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _CONFLICT = re.compile(r"^(<{7} |={7}$|>{7} )", re.MULTILINE)
 
@@ -32,16 +31,29 @@ def decode(file: str, data: bytes) -> tuple[str, list[Diagnostic]]:
     if is_binary(data):
         return "", [Diagnostic("MLS109", "this is a binary file, not YAML text", whole_file(file))]
     try:
-        text = data.decode("utf-8-sig")
+        # Not `utf-8-sig`: its errors count from behind the mark.
+        body = data.removeprefix(codecs.BOM_UTF8)
+        text = body.decode()
     except UnicodeDecodeError as error:
-        before = data[: error.start].decode("utf-8", "replace")
-        message = f"byte {data[error.start]:#04x} is not UTF-8"
+        before = body[: error.start].decode("utf-8", "replace")
+        message = f"byte {body[error.start]:#04x} is not UTF-8"
         return "", [Diagnostic("MLS109", message, _at(file, before), help="save the file as UTF-8")]
-    found = _CONTROL.search(text)
-    if found:
-        message = f"control character U+{ord(found.group()):04X} is not allowed in YAML"
-        return "", [Diagnostic("MLS109", message, _at(file, text[: found.start()]), help="remove it")]
-    return text, []
+    found = list(itertools.islice(_unfit(file, text), MAX_FINDINGS))
+    if len(found) == MAX_FINDINGS:
+        message = f"more than {MAX_FINDINGS} faults in one file: the rest was not looked at"
+        found.append(Diagnostic("MLS108", message, found[-1].span))
+    return text, found
+
+
+def _unfit(file: str, text: str) -> Iterator[Diagnostic]:
+    """Yield a finding for every character that may not stand in a file."""
+    line, column, done = 1, 1, 0
+    for found in characters.in_text(text):
+        for end in LINE_BREAK.finditer(text, done, found.start):
+            line, column, done = line + 1, 1, end.end()
+        column += found.start - done
+        done = found.start
+        yield Diagnostic("MLS109", found.message, Span(file, line, column, line, column + 1), help=found.help)
 
 
 def is_binary(data: bytes) -> bool:
@@ -160,21 +172,12 @@ _PROBLEMS: Final = (
 )
 
 
-def _inside(span: Span, first_line: int, text: str) -> Span:
-    """Return a place in the text: libyaml ends a text without a line break on a line of its own."""
-    lines = LINE_BREAK.split(text)
-    if span.line - first_line < len(lines):
-        return span
-    line, column = first_line + len(lines) - 1, len(lines[-1]) + 1
-    return Span(span.file, line, column, line, column)
-
-
 def _syntax(composer: Composer, error: yaml.YAMLError, text: str) -> Diagnostic:
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
         return Diagnostic("MLS101", "not valid YAML", Span(composer.file, composer.first_line))
     problem = error.problem or ""
     mark = error.problem_mark
-    span = _inside(composer.span(mark, mark), composer.first_line, text)
+    span = composer.inside(composer.span(mark, mark))
     if "nesting depth" in problem:
         return Diagnostic("MLS108", f"nested deeper than {MAX_DEPTH} levels", span, help="no field needs this depth")
     if text[mark.index : mark.index + 1] == "\t":

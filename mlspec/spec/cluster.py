@@ -21,6 +21,7 @@ from mlspec.model.scalars import (
     ResourceName,
     Version,
     matching,
+    shown,
     text,
 )
 
@@ -30,7 +31,7 @@ Access = Literal["ReadWriteOnce", "ReadWriteMany", "ReadOnlyMany"]
 def _money(value: object) -> str:
     written = text(value)
     if not re.fullmatch(r"[0-9]+(\.[0-9]+)?", written):
-        raise refused(f"`{written}` is not a price", "write a decimal number, without a currency: `2.48`")
+        raise refused(f"{shown(written)} is not a price", "write a decimal number, without a currency: `2.48`")
     return written
 
 
@@ -42,7 +43,7 @@ class Cluster(SpecModel):
     """The cluster that the environment lives in."""
 
     server: Annotated[
-        str, BeforeValidator(matching(r"https://[^\s/]+(/[^\s]*)?", "an https URL", "write `https://…`"))
+        str, BeforeValidator(matching(r"https://[^\s/@]+(/[^\s]*)?", "an https URL", "write `https://…`"))
     ] = field(
         IN_CLUSTER,
         "API server, the same text in Application and AppProject.",
@@ -68,7 +69,7 @@ class NamespaceRules(SpecModel):
     )
     pod_security: Literal["restricted", "baseline", "privileged"] = field(
         "baseline",
-        "The lowest Pod Security level allowed, and the namespace's label.",
+        "The lowest Pod Security level allowed; the label is the strictest that all pods reach.",
         "the Namespace's label `pod-security.kubernetes.io/enforce`",
         "restricted",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -11,6 +12,8 @@ PROJECT_FILE: Final = "mlproject.yaml"
 ENVIRONMENT_FOLDER: Final = "environments"
 GENERATED: Final = "generated"
 COMMON: Final = "common"
+MAX_FOLDERS: Final = 200
+"""Folders inside of one another that are searched; Python walks down by calling itself, and ends at a thousand."""
 
 
 def find_root(start: Path) -> Path | None:
@@ -30,6 +33,10 @@ def find_projects(folder: Path, root: Path, unreadable: Callable[[OSError], obje
             and here / name != root / GENERATED
             and not (here / name / ENVIRONMENT_FOLDER).is_dir()
         )
+        if len(here.relative_to(folder).parts) >= MAX_FOLDERS and folders:
+            reason = f"folders are nested deeper than {MAX_FOLDERS} levels"
+            unreadable(OSError(errno.ENAMETOOLONG, reason, os.fspath(here)))
+            folders.clear()
         if PROJECT_FILE in files or (here / PROJECT_FILE).is_dir():
             yield here / PROJECT_FILE
 

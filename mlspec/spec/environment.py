@@ -10,6 +10,7 @@ from mlspec.all_kinds import OPERATORS
 from mlspec.model.base import SpecModel, field
 from mlspec.model.blocks import Words
 from mlspec.model.scalars import Name, ObjectName, Version
+from mlspec.model.security import Policy
 from mlspec.spec.cluster import (
     Cluster,
     Defaults,
@@ -22,7 +23,7 @@ from mlspec.spec.cluster import (
     RunRules,
     StorageClass,
 )
-from mlspec.spec.surroundings import AccessRules, ArgoCD, Images, Network, ServiceAccounts
+from mlspec.spec.surroundings import AccessRules, ArgoCD, Images, Network, SecretStore, ServiceAccounts
 
 API_VERSION: Final = "mlspec.dev/v1alpha1"
 _FORMAT: Final = "nowhere: it says how the file is read"
@@ -87,7 +88,9 @@ class EnvironmentFields(SpecModel):
         "requests and limits of containers",
         {"cpu": 2, "memory": "4Gi", "gpu": "a100"},
     )
-    images: Images = field(Images(), "Rules about images.", "every ServiceAccount", {"pullSecrets": ["registry"]})
+    images: Images = field(
+        Images(), "Rules about images.", "every ServiceAccount, and what is checked", {"registries": ["ghcr.io/acme"]}
+    )
     service_accounts: ServiceAccounts = field(
         ServiceAccounts(),
         "ServiceAccounts of workloads.",
@@ -99,6 +102,12 @@ class EnvironmentFields(SpecModel):
         "What network policies need to know about the cluster.",
         "rules of NetworkPolicies",
         {"gateway": {"namespace": "istio-system", "podLabels": {"app": "istio-ingressgateway"}}},
+    )
+    secret_store: SecretStore | None = field(
+        None,
+        "The store of external-secrets that `secrets.<name>.external` names a key of. Default: none.",
+        "`secretStoreRef` of every ExternalSecret",
+        {"name": "vault", "kind": "ClusterSecretStore"},
     )
     access: AccessRules = field(
         AccessRules(),
@@ -126,6 +135,12 @@ class EnvironmentFields(SpecModel):
     )
     runs: RunRules = field(
         RunRules(), "What becomes of runs in the cluster.", "the annotations of runs", {"onSupersede": "delete"}
+    )
+    policy: Policy = field(
+        {},
+        "How much a policy finding weighs here: off, warn or error. Default: the code's own.",
+        "no object: it decides what `check` and `generate` report",
+        {"MLS404": "error"},
     )
     overrides: Words = field(
         ("**",),

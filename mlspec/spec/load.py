@@ -1,12 +1,11 @@
 """A root folder in, every environment and project in it out, with all findings about them.
 
-This is the only module of the spec that touches the disk.
+This module, `shipped` and `opening` are the only ones of the spec that touch the disk.
 """
 
 from __future__ import annotations
 
 import hashlib
-import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from mlspec import names, source
 from mlspec.diagnostics import Diagnostic, Related, Span, suggestion, whole_file
 from mlspec.model.scalars import boolean
 from mlspec.source import Scalar
-from mlspec.spec import overlay, problems
+from mlspec.spec import bounds, opening, overlay, problems
 from mlspec.spec.discover import COMMON, ENVIRONMENT_FOLDER, GENERATED, PROJECT_FILE, files_in, relative
 from mlspec.spec.environment import CommonEnvironment, CommonFields, Environment
 from mlspec.spec.project import ENVIRONMENTS, Project
@@ -59,15 +58,11 @@ def _read(workspace: Workspace, path: Path) -> list[source.Mapping]:
     name = relative(path, workspace.root)
     workspace.files.append(name)
     try:
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            workspace.diagnostics.append(Diagnostic("MLS111", "this is a folder, not a file", whole_file(name)))
-            return []
-        if not stat.S_ISREG(mode):  # reading a pipe could wait for ever
-            workspace.diagnostics.append(Diagnostic("MLS112", "this is not a regular file", whole_file(name)))
-            return []
-        with path.open("rb") as file:
-            data = file.read(source.MAX_BYTES + 1)
+        data = opening.read_linked(workspace.root, path, source.MAX_BYTES + 1)
+    except opening.RefusedError as error:
+        code = "MLS111" if error.is_folder else "MLS112"
+        workspace.diagnostics.append(Diagnostic(code, error.message, whole_file(name), help=error.help))
+        return []
     except OSError as error:
         workspace.diagnostics.append(_unreadable(name, error))
         return []
@@ -131,11 +126,11 @@ def _load_environment(workspace: Workspace, path: Path, common: source.Mapping |
     if common is not None:
         # The environment's own position stays the place of findings about the file as a whole.
         tree = source.Mapping(overlay.merge(common, tree).entries, tree.span)
-    workspace.diagnostics += problems.nulls(tree)
+    workspace.diagnostics += bounds.at_most(problems.nulls(tree), tree)
     try:
         model, damaged = Environment.model_validate(source.to_raw(tree)), False
     except ValidationError as error:
-        workspace.diagnostics += problems.diagnose(tree, Environment, error)
+        workspace.diagnostics += bounds.at_most(problems.diagnose(tree, Environment, error), tree)
         repaired = repair(tree, Environment, error)
         if repaired is None:
             return
@@ -185,8 +180,10 @@ def _drop(raw: object, location: tuple[int | str, ...]) -> None:
 def _load_projects(workspace: Workspace, path: Path, known: frozenset[str]) -> None:
     for document in _read(workspace, path):
         tree = overlay.without(document, ENVIRONMENTS)
-        workspace.diagnostics += problems.nulls(tree)
+        workspace.diagnostics += bounds.at_most(problems.nulls(tree), tree)
         base = _project(workspace, tree, (ENVIRONMENTS,))
+        if bounds.too_many(tree):
+            continue  # what its environments change is not looked at either
         overrides = _overrides(workspace, document, known)
         variants = {}
         for name, environment in workspace.environments.items():
@@ -256,12 +253,15 @@ def _variant(
 
 
 def _project(workspace: Workspace, tree: source.Mapping, also: tuple[str, ...]) -> Variant | None:
+    too_many = bounds.too_many(tree)
+    workspace.diagnostics += too_many
     try:
-        return Variant(tree, Project.model_validate(source.to_raw(tree)))
+        variant = Variant(tree, Project.model_validate(source.to_raw(tree)))
     except ValidationError as error:
-        workspace.diagnostics += problems.diagnose(tree, Project, error, also)
-        repaired = repair(tree, Project, error)
+        workspace.diagnostics += bounds.at_most(problems.diagnose(tree, Project, error, also), tree)
+        repaired = None if too_many else repair(tree, Project, error)
         return Variant(tree, *repaired) if repaired is not None else None
+    return None if too_many else variant
 
 
 def _enabled(workspace: Workspace, name: str, override: source.Mapping | None) -> bool:

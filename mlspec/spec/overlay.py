@@ -5,11 +5,11 @@ Positions travel with the values, so a finding in a merged spec points at the li
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from mlspec.diagnostics import Diagnostic
 from mlspec.source import Entry, Mapping, Node, Scalar
+from mlspec.spec.globs import Globs, globs
 
 
 def merge(base: Mapping, override: Mapping) -> Mapping:
@@ -51,14 +51,30 @@ def check_override(
                 "MLS218", message, entry.key, f"environments.{environment}.{key}", "set it once, at the top"
             )
     yield from _changed_kinds(base, override, environment)
-    patterns = [_glob(pattern) for pattern in allowed]
-    for path, span in leaves(override, ()):
-        if path[0] in FIXED or any(pattern.fullmatch(".".join(path)) for pattern in patterns):
-            continue
-        shown = ", ".join(f"`{pattern}`" for pattern in allowed) or "nothing"
+    found = globs(allowed)
+    if found is None:
+        return
+    shown = ", ".join(f"`{pattern}`" for pattern in allowed) or "nothing"
+    for path, node in _outside(found, override):
         message = f"`{'.'.join(path)}` may not be overridden in {environment}"
         dotted = ".".join(("environments", environment, *path))
-        yield Diagnostic("MLS218", message, span.span, dotted, f"environments/{environment}.yaml allows {shown}")
+        yield Diagnostic("MLS218", message, node.span, dotted, f"environments/{environment}.yaml allows {shown}")
+
+
+def _outside(allowed: Globs, override: Mapping) -> Iterator[tuple[tuple[str, ...], Node]]:
+    """Yield what an override sets at paths that no pattern means."""
+
+    def walk(node: Mapping, path: tuple[str, ...], state: int) -> Iterator[tuple[tuple[str, ...], Node]]:
+        for key, entry in node.entries.items():
+            if not path and key in (*FIXED, "enabled"):
+                continue
+            here = allowed.read(state, f".{key}" if path else key)
+            if isinstance(entry.value, Mapping) and entry.value.entries:
+                yield from walk(entry.value, (*path, key), here)
+            elif not allowed.match(here):
+                yield (*path, key), entry.value
+
+    return walk(override, (), allowed.start)
 
 
 def _changed_kinds(base: Mapping, override: Mapping, environment: str) -> Iterator[Diagnostic]:
@@ -84,12 +100,3 @@ def leaves(node: Mapping, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ..
             yield from leaves(entry.value, (*path, key))
         elif (*path, key) != ("enabled",):
             yield (*path, key), entry.value
-
-
-_GLOB = {"**": r".*", ".**": r"(?:\..*)?", "**.": r"(?:.*\.)?", "*": r"[^.]*"}
-
-
-def _glob(pattern: str) -> re.Pattern[str]:
-    """Translate a glob over dotted paths: `*` is one part or a piece of it, `**` any number of parts, none included."""
-    parts = re.split(r"(\.\*\*|\*\*\.|\*\*|\*)", pattern)
-    return re.compile("".join(_GLOB.get(part, re.escape(part)) for part in parts))

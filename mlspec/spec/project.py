@@ -10,6 +10,7 @@ from mlspec.all_kinds import SERVICE_KINDS, STEP_KINDS
 from mlspec.kind_specs import ServiceSpec, StepSpec
 from mlspec.model.base import SpecModel, field
 from mlspec.model.scalars import DataKey, Duration, Memory, Name, ObjectName, StepName, Text
+from mlspec.model.security import Allow
 from mlspec.spec.cluster import Access
 
 if TYPE_CHECKING:
@@ -45,10 +46,16 @@ class Volume(SpecModel):
 
 
 class Secret(SpecModel):
-    """A Secret that exists in the namespace."""
+    """A Secret that exists in the namespace, or that external-secrets makes there."""
 
     keys: tuple[DataKey, ...] = field(
         ..., "Its keys; references are checked.", "no object: `env` may refer to them", ["token"], min_length=1
+    )
+    external: Text | None = field(
+        None,
+        "Its key in the environment's `secretStore`, which has the same properties as the Secret has keys.",
+        "an ExternalSecret of external-secrets.io/v1; each key is a property below it",
+        "ml/hub",
     )
 
 
@@ -96,8 +103,8 @@ class Project(SpecModel):
     )
     secrets: dict[ObjectName, Secret] = field(
         {},
-        "Secrets that exist in the namespace, by name.",
-        "no object: `env` may refer to them",
+        "Secrets of the namespace, by name: they exist there, or with `external` are made from a store.",
+        "no object: `env` may refer to them; an ExternalSecret where `external` is written",
         {"hub": {"keys": ["token"]}},
     )
     monitoring: Monitoring = field(
@@ -108,6 +115,12 @@ class Project(SpecModel):
     )
     runs: Runs = field(
         Runs(), "What becomes of runs in the cluster.", "the annotations of runs", {"onSupersede": "delete"}
+    )
+    allow: Allow = field(
+        {},
+        "Policy findings that are accepted anywhere in the project, each with the reason.",
+        "no object: the finding is not reported, and `check` counts it",
+        {"MLS404": "images are pinned by the registry's own policy"},
     )
     steps: dict[StepName, Step] = field(
         {},

@@ -17,6 +17,7 @@ from typing import Final
 from mlspec.diagnostics import Diagnostic, nearest
 from mlspec.kind_specs import StepSpec
 from mlspec.model.handover import ships
+from mlspec.spec import opening
 from mlspec.spec.discover import relative
 from mlspec.spec.problems import locate
 from mlspec.spec.workspace import LoadedProject, Variant, Workspace
@@ -77,16 +78,17 @@ def _finding(variant: Variant, place: Place, message: str, help: str) -> Diagnos
 def _read(workspace: Workspace, folder: Path, path: str, found: Shipped) -> None:
     if path in found.contents or path in found.refused:
         return
-    problem = _obstacle(folder, path, workspace.root)
+    problem = _obstacle(folder, path)
     if problem is None:
         try:
-            with (folder / path).open("rb") as file:
-                content = file.read(MOST + 1)
+            content = opening.read_below(workspace.root, folder, path, MOST + 1)
+        except opening.RefusedError as error:
+            problem = f"`{path}` cannot be read: {error.message}", error.help
         except OSError as error:
-            problem = f"`{path}` cannot be read: {(error.strerror or 'unknown error').lower()}", "make it readable"
+            reason = (error.strerror or "unknown error").lower()
+            problem = f"`{path}` cannot be read: {reason}", "make it readable"
     if problem is None and len(content) > MOST:
-        size = (folder / path).stat().st_size
-        message = f"`{path}` has {size / MOST:.1f} MiB; a run ships at most 1 MiB, which is what a ConfigMap holds"
+        message = f"`{path}` has more than 1 MiB; a run ships at most that, which is what a ConfigMap holds"
         problem = message, "put it into the image, or on a volume"
     if problem is not None:
         found.refused[path] = problem
@@ -95,7 +97,7 @@ def _read(workspace: Workspace, folder: Path, path: str, found: Shipped) -> None
     found.digests[relative(folder / path, workspace.root)] = "sha256:" + hashlib.sha256(content).hexdigest()
 
 
-def _obstacle(folder: Path, path: str, root: Path) -> tuple[str, str] | None:
+def _obstacle(folder: Path, path: str) -> tuple[str, str] | None:
     """Return what is wrong with the way to a file, and what to do; no link is followed."""
     here = folder
     parts = path.split("/")
@@ -114,8 +116,6 @@ def _obstacle(folder: Path, path: str, root: Path) -> tuple[str, str] | None:
             return f"`{path}` is {'a folder' if stat.S_ISDIR(mode) else 'not a regular file'}", "name a file"
         if index < len(parts) - 1 and not stat.S_ISDIR(mode):
             return f"`{shown}` is not a folder", "name a file below the folder of mlproject.yaml"
-    if not here.is_relative_to(root):
-        return f"`{path}` is outside of the root", "move it below the folder with environments/"
     return None
 
 

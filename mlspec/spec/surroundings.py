@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from mlspec.model.base import SpecModel, field, refused
 from mlspec.model.labels import AnnotationKey, LabelMap
@@ -21,22 +21,51 @@ from mlspec.model.scalars import (
     Version,
     matching,
 )
+from mlspec.model.security import Digests
 
-_is_url = matching(r"(https?|ssh)://[^\s@]*[^\s]*|[\w.-]+@[\w.-]+:[^\s]+", "a URL", "write `https://…`")
+# No part begins with a dash: Git would hand it to ssh as an option (CVE-2017-1000117).
+_is_url = matching(
+    r"(https?|ssh)://[^\s/@-][^\s@]*(@(?!-)[^\s]+)?|\w[\w.-]*@\w[\w.-]*:(?!-)[^\s]+", "a URL", "write `https://…`"
+)
 
 
 def _url(value: object) -> str:
     written = _is_url(value)
-    if re.match(r"[a-z]+://[^/@]*:[^/@]*@", written):
+    if re.match(r"[a-z]+://[^/@:]*:[^/@]*@", written):
         raise refused(
             "the URL carries a password, which would be committed", "give it to Argo CD as a repository Secret"
         )
     return written
 
 
+Registry = Annotated[
+    str,
+    BeforeValidator(
+        matching(
+            r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*",
+            "a registry",
+            "write such as `ghcr.io/acme`, without `https://` and `*`",
+        )
+    ),
+    WithJsonSchema({"type": "string"}),
+]
+
+
 class Images(SpecModel):
     """Rules about images."""
 
+    registries: tuple[Registry, ...] = field(
+        (),
+        "Registries, or folders of them, that images may come from. Default: any.",
+        "no object: every image of every pod is checked, those that operators add included",
+        ["ghcr.io/acme", "registry.example.com"],
+    )
+    digests: Digests = field(
+        "warn",
+        "Whether images must be named by digest.",
+        "no object: images without `@sha256:` are reported",
+        "require",
+    )
     helper: ImageReference = field(
         "python:3.12-slim",
         "Image with Python 3.8 or later, for gate Jobs.",
@@ -56,6 +85,18 @@ class ServiceAccounts(SpecModel):
         "Cloud identity: IRSA, Workload Identity.",
         "`metadata.annotations` of every ServiceAccount",
         {"eks.amazonaws.com/role-arn": "arn:aws:iam::111122223333:role/{project}-{environment}"},
+    )
+
+
+class SecretStore(SpecModel):
+    """The store that external-secrets reads."""
+
+    name: ObjectName = field(..., "Name of the store.", "`secretStoreRef.name` of every ExternalSecret", "vault")
+    kind: Literal["SecretStore", "ClusterSecretStore"] = field(
+        "ClusterSecretStore",
+        "Whether it stands in the project's namespace, or serves the cluster.",
+        "`secretStoreRef.kind` of every ExternalSecret",
+        "SecretStore",
     )
 
 
@@ -150,7 +191,11 @@ class SyncWindow(SpecModel):
         Annotated[
             str,
             BeforeValidator(
-                matching(r"[A-Za-z]+([_+-]?[A-Za-z0-9]+)*(/[A-Za-z0-9_+-]+)*", "a time zone", "write `Europe/Berlin`")
+                matching(
+                    r"[A-Za-z][A-Za-z0-9]*([_+-][A-Za-z0-9]+)*(/[A-Za-z0-9_+-]+)*",
+                    "a time zone",
+                    "write `Europe/Berlin`",
+                )
             ),
         ]
         | None
@@ -169,7 +214,8 @@ class ArgoCD(SpecModel):
         alias="repoURL",
     )
     revision: Annotated[
-        str, BeforeValidator(matching(r"[^\s~^:?*\[\\]+", "a Git revision", "write `refs/heads/main`"))
+        str,
+        BeforeValidator(matching(r"(?!-)(?!.*(\.\.|@\{))[^\s~^:?*\[\\]+", "a Git revision", "write `refs/heads/main`")),
     ] = field(
         "refs/heads/main",
         "Git revision that the environment follows.",
@@ -179,7 +225,11 @@ class ArgoCD(SpecModel):
     path: Annotated[
         str,
         BeforeValidator(
-            matching(r"(?!/)([^/\s]+(/[^/\s]+)*)?", "a path inside the repository", "write it without leading `/`")
+            matching(
+                r"(?!/)((?!\.{1,2}(/|\Z))[^/\s]+(/(?!\.{1,2}(/|\Z))[^/\s]+)*)?",
+                "a path inside the repository",
+                "write it without leading `/`",
+            )
         ),
     ] = field(
         "",

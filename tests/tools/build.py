@@ -1,12 +1,14 @@
 """Builds the programs that the suite needs from pinned Go modules into mlspec's cache, and prints where they are.
 
 In: `tests/tools/<module>/go.mod` and `go.sum` (the checksums of everything that is compiled). Out: a binary a program
-under the cache folder, kept by version. Exit 2, with the reason, where one cannot be built.
+under the cache folder, kept by version; one that is our own also by what it is made of. Exit 2, with the reason, where
+one cannot be built.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -22,11 +24,15 @@ from tests.tools import golang
 _HERE: Final = Path(__file__).parent
 _FOLDER: Final = cache.folder() / "tools"
 """Read once: the suite gives every test a cache of its own, and these programs outlive it."""
+_OURS: Final = "."
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program at a version, and the Go package that is compiled; `module` is a folder beside this file."""
+    """A program at a version, and the Go package that is compiled; `module` is a folder beside this file.
+
+    The package `.` is the module itself, a program of our own around the module of that version.
+    """
 
     name: str
     version: str
@@ -36,7 +42,15 @@ class Program:
     @property
     def path(self) -> Path:
         """Where it is, or will be."""
-        return _FOLDER / f"{self.name}-{self.version}" / self.name
+        return _FOLDER / f"{self.name}-{self.version}{self._stamp}" / self.name
+
+    @property
+    def _stamp(self) -> str:
+        """What tells one state of a program of our own from another."""
+        if self.package != _OURS:
+            return ""
+        files = sorted(path for path in (_HERE / self.module).iterdir() if path.is_file())
+        return "-" + hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()[:12]
 
     @property
     def label(self) -> str:
@@ -52,11 +66,15 @@ KUSTOMIZES: Final = tuple(
     for version in ("5.5.0", "5.7.1", "5.8.0", "5.8.1")
 )
 """5.5.0 is in kubectl 1.32; 5.8.0 is in Argo CD 3.3.0, and 5.8.1 in 3.3.1 and later (argo-cd issue 25669)."""
+NETWORK_POLICIES: Final = Program("network-policies", "v0.8.0", _OURS, "network-policies")
+"""Says what sigs.k8s.io/kube-network-policies of that version does with packets."""
+KUBE_SCORE: Final = Program("kube-score", "v1.20.0", "github.com/zegl/kube-score/cmd/kube-score", "kube-score")
+"""Judges pods, Services and policies; shown what operators will make (tests/policy_tools)."""
 
 
 def main() -> int:
     """Build what is missing; returns the exit code."""
-    for program in (KUBECONFORM, *KUSTOMIZES):
+    for program in (KUBECONFORM, *KUSTOMIZES, NETWORK_POLICIES, KUBE_SCORE):
         problem = _ensure(program)
         if problem:
             sys.stderr.write(f"{program.label} cannot be built: {problem}\n")
@@ -77,7 +95,7 @@ def _ensure(program: Program) -> str:
     with _alone():
         if program.path.is_file():
             return ""  # another builder built it while this one waited
-        sys.stderr.write(f"building {program.label} (about 20 seconds) ...\n")
+        sys.stderr.write(f"building {program.label} (20 seconds to 3 minutes) ...\n")
         return _build(go, program)
 
 

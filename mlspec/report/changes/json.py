@@ -8,7 +8,8 @@ from decimal import Decimal
 from typing import Any
 
 from mlspec.changes.totals import totals
-from mlspec.changes.values import Load, RootChanges
+from mlspec.changes.values import Field, Load, RootChanges
+from mlspec.literals.redaction import redact, redact_field
 
 
 def render(found: RootChanges) -> str:
@@ -17,7 +18,7 @@ def render(found: RootChanges) -> str:
         "version": 1,
         "against": found.against,
         "commit": found.commit,
-        "warnings": list(found.warnings),
+        "warnings": _value(found.warnings),
         "totals": _value(totals(found.each())),
         "projects": _value(found.projects),
     }
@@ -25,7 +26,15 @@ def render(found: RootChanges) -> str:
 
 
 def _value(value: Any) -> Any:
-    """Return a value of a comparison as JSON: keys in camelCase, sums rounded to two digits, null for what is not."""
+    """Return a value of a comparison as JSON: keys in camelCase, sums rounded to two digits, null for what is not.
+
+    Secrets are hidden.
+    """
+    if isinstance(value, Field):
+        texts = (redact_field(value.path, text) if text else text for text in (value.before, value.after))
+        return dict(zip(("path", "before", "after"), (redact(value.path), *texts), strict=True))
+    if isinstance(value, str):
+        return redact(str(value))
     if isinstance(value, Load):
         sums = {
             "gpuHours": _value(value.gpu_hours if value.gpus else None),

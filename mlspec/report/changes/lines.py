@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Final
 
 from mlspec.changes.values import Field, Gpus, Load
+from mlspec.literals.redaction import redact, redact_field
 
 LONGEST: Final = 120
 """Characters of a value that are shown."""
@@ -17,14 +18,14 @@ _AROUND: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A sentence: `{}` in the template stands for a value."""
+    """A sentence: `{}` in the template stands for a value, whose secrets are hidden."""
 
     template: str
     values: tuple[str, ...] = ()
 
     def shown(self, value: Callable[[str], str]) -> str:
         """Return the sentence, with each value as a format writes it."""
-        return self.template.format(*(value(cut(text)) for text in self.values))
+        return self.template.format(*(value(cut(redact(text))) for text in self.values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +116,13 @@ def load_words(found: Load) -> str:
 
 
 def field_line(field: Field) -> Line:
-    """Return a field with what it was and is."""
-    if field.before is None:
-        return line("{}: {} is new", field.path, field.after or "")
-    if field.after is None:
-        return line("{}: {} is removed", field.path, field.before)
-    return line("{}: {} → {}", field.path, *focus(field.before, field.after))
+    """Return a field with what it was and is; a secret is hidden before a part of it could be cut out."""
+    before, after = (redact_field(field.path, text) if text else text for text in (field.before, field.after))
+    if before is None:
+        return line("{}: {} is new", field.path, after or "")
+    if after is None:
+        return line("{}: {} is removed", field.path, before)
+    return line("{}: {} → {}", field.path, *focus(before, after))
 
 
 def some(fields: Iterable[Field], most: int) -> Iterator[Line]:

@@ -12,6 +12,7 @@ from typing import Final
 
 from mlspec.changes.totals import totals
 from mlspec.changes.values import EnvironmentChanges, RootChanges, Start
+from mlspec.literals.redaction import redact
 from mlspec.report.changes.lines import Row, Section, count, gpus, money, number
 from mlspec.report.changes.sections import reason, sections, title
 from mlspec.report.changes.summary import summary
@@ -42,7 +43,7 @@ class _Block:
 def render(found: RootChanges) -> str:
     """Return the document."""
     since = f"{code(found.against)} ({found.commit[:7]})"
-    head = "".join(f"> **Warning** {code(warning[:_WARNING])}\n\n" for warning in found.warnings)
+    head = "".join(f"> **Warning** {code(redact(warning)[:_WARNING])}\n\n" for warning in found.warnings)
     if not found.projects:
         return f"{head}Nothing differs from {since}.\n"
     return _fitting(

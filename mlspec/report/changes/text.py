@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from mlspec.changes.totals import totals
 from mlspec.changes.values import RootChanges
+from mlspec.literals.redaction import redact
 from mlspec.report.changes.sections import sections, title
 from mlspec.report.changes.summary import summary
 from mlspec.report.text import safe
@@ -18,7 +19,7 @@ def render(found: RootChanges) -> str:
 
 def _lines(found: RootChanges) -> Iterator[str]:
     for warning in found.warnings:
-        yield f"warning: {safe(warning)}"
+        yield f"warning: {safe(redact(warning))}"
     since = f"{safe(found.against)} ({found.commit[:7]})"
     if not found.projects:
         yield f"nothing differs from {since}"

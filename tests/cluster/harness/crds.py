@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,8 @@ def definitions(release: str) -> tuple[Body, ...]:
     for source in _sources():
         wanted = sorted({row["from"] for name, row in source["files"].items() if name.startswith(f"crds/{release}/")})
         if wanted:
-            folder = _kept(release, source, wanted)
-            found += [json.loads((folder / _kept_name(name)).read_bytes()) for name in wanted]
+            folder = kept(release, source, wanted)
+            found += [read(folder, name) for name in wanted]
     if not found:
         raise LookupError(f"schemas/SOURCES.toml has no {release}")
     return tuple(found)
@@ -47,10 +47,19 @@ def _sources() -> list[dict[str, Any]]:
     return rows
 
 
-def _kept(release: str, source: dict[str, Any], wanted: Sequence[str]) -> Path:
+def read(folder: Path, name: str) -> Body:
+    """Return a definition out of a folder of `kept`, by the name of its file upstream."""
+    body: Body = json.loads((folder / _kept_name(name)).read_bytes())
+    return body
+
+
+def kept(release: str, source: Mapping[str, Any], wanted: Sequence[str]) -> Path:
     """Return a folder with the definitions as JSON, taken out of the module once: a warm run needs no Go.
 
     Read from YAML each time, they would cost a run twenty seconds.
+
+    Raises:
+        HarnessError: the module cannot be had, or is not the one whose digest the source names.
     """
     target = build.FOLDER / f"crds-{release}-{source['digest'].removeprefix('h1:')[:12].replace('/', '-')}"
     if all((target / _kept_name(name)).is_file() for name in wanted):

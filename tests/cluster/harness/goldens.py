@@ -10,6 +10,7 @@ from typing import Final
 from mlspec.check.versions import schema_folders
 from mlspec.diagnostics import has_errors
 from mlspec.ir import Plan
+from mlspec.k8s import meta
 from mlspec.k8s.resource import Body, Resource
 from mlspec.pipeline import compile_workspace
 from mlspec.spec.load import load
@@ -48,6 +49,12 @@ class Golden:
     def bodies(self) -> list[Body]:
         """Every object, Argo CD's included."""
         return [*(resource.body for resource in self.resources), *self.argocd]
+
+    @property
+    def enforced(self) -> str:
+        """The Pod Security level that its namespace is labelled with; empty where others manage it."""
+        found = (body["metadata"]["labels"] for body in self.bodies if body["kind"] == "Namespace")
+        return next((str(labels[meta.POD_SECURITY_ENFORCE]) for labels in found), "")
 
     @property
     def releases(self) -> tuple[str, ...]:

@@ -35,6 +35,7 @@ KINDS: Final = (
     ("monitoring.coreos.com/v1", "ServiceMonitor"),
     ("monitoring.coreos.com/v1", "PodMonitor"),
     ("kueue.x-k8s.io/v1beta2", "LocalQueue"),
+    ("external-secrets.io/v1", "ExternalSecret"),
 )
 _OWN: Final = frozenset({"kube-root-ca.crt", "default"})
 """What Kubernetes puts into every namespace."""

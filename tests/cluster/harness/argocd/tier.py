@@ -24,12 +24,13 @@ from tests.cluster.harness.errors import HarnessError
 from tests.cluster.harness.goldens import Golden, compiled
 from tests.cluster.harness.nodes.nodes import Nodes, nodes
 from tests.cluster.harness.operators import observe
+from tests.cluster.harness.operators.external_secrets import external_secrets
 from tests.cluster.harness.operators.kserve import KServe, kserve
 from tests.cluster.harness.operators.training_operator import training_operator
 from tests.support import ENVIRONMENT, make_root, write_tree
 
-_DEFINED_ONLY: Final = ("seldon-1.16", "prometheus-operator-0.85", "kueue-0.17")
-"""Kinds that the cluster knows and no operator acts on: Seldon's does not build, the others add nothing here."""
+_DEFINED_ONLY: Final = ("seldon-1.16", "prometheus-operator-0.85", "kueue-0.17", "external-secrets-0.16")
+"""Kinds that no operator of theirs acts on: Seldon's does not build, the others add nothing here, or are played."""
 _HOST: Final = "git.example.com"
 _AT_ONCE: Final = 12
 """So many scripts are played at the same time; more of them keep two processors so busy that each takes minutes."""
@@ -173,6 +174,7 @@ def cluster(cell: Cell) -> Iterator[Cluster]:
         plane = stack.enter_context(control_plane(cell, scheduler=True))
         for release in _DEFINED_ONLY:
             crds.establish(plane.api, crds.definitions(release))
+        stack.enter_context(external_secrets(plane.api))
         kwok = stack.enter_context(nodes(plane))
         stack.enter_context(training_operator(plane))
         serving = stack.enter_context(kserve(plane))

@@ -18,8 +18,11 @@ from tests.cluster.harness.operators import observe
 OPERATOR: Final = "kserve-0.16.0"
 """The folder of `observed/` that holds what this version made."""
 VERSION: Final = "0.16"
-_KEYS: Final = {"s3": "AWS_ACCESS_KEY_ID", "gs": "gcloud-application-credentials.json"}
-"""The keys by which KServe tells for which store a Secret is (pkg/credentials)."""
+_KEYS: Final = {
+    "s3": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
+    "gs": ("gcloud-application-credentials.json",),
+}
+"""The keys by which KServe tells for which store a Secret is (pkg/credentials; of S3's the second)."""
 
 
 def installed(golden: Golden) -> KServe | None:
@@ -101,7 +104,7 @@ class Served:
                 "apiVersion": "v1",
                 "kind": "Secret",
                 "metadata": {"name": name, "namespace": self.namespace},
-                "stringData": {_KEYS[destination]: "none"},
+                "stringData": dict.fromkeys(_KEYS[destination], "none"),
             }
             for destination, name in sorted(named)
         ]

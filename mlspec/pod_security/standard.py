@@ -1,0 +1,86 @@
+"""The two levels of the standard, and what they have against a pod."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final, NamedTuple
+
+from mlspec.k8s.projected import Body, ProjectedPods
+from mlspec.model.levels import Level
+from mlspec.pod_security.baseline import BASELINE
+from mlspec.pod_security.control import Control
+from mlspec.pod_security.reading import Reading
+from mlspec.pod_security.restricted import RESTRICTED
+
+LEVELS: Final[tuple[Level, ...]] = ("privileged", "baseline", "restricted")
+"""From what allows everything to what allows least."""
+
+
+class Violation(NamedTuple):
+    """What a level has against a pod."""
+
+    control: str
+    containers: tuple[str, ...]
+    """Names of the containers at fault; none where it is the pod itself."""
+    message: str
+    """The field at fault and what it must be."""
+
+
+def minor_of(version: str) -> int:
+    """Return the minor number of a Kubernetes version such as `1.34`."""
+    return int(version.split(".")[1])
+
+
+def violations(pod: Body, level: Level, minor: int) -> list[Violation]:
+    """Return what a level of the standard, as of a minor version of Kubernetes, has against a Pod; empty: it passes."""
+    found: dict[tuple[str, str], list[str]] = {}
+    reading = Reading(pod, minor)
+    for control in controls(level, minor):
+        for fault in control.judge(reading):
+            names = found.setdefault((control.name, fault.message), [])
+            names += [fault.container] if fault.container else []
+    return [Violation(control, tuple(names), message) for (control, message), names in found.items()]
+
+
+def level_of(pod: Body, minor: int) -> Level:
+    """Return the strictest level that a Pod reaches."""
+    # Most reach the strictest, whose controls hold what the other asks for.
+    if not violations(pod, "restricted", minor):
+        return "restricted"
+    return "privileged" if violations(pod, "baseline", minor) else "baseline"
+
+
+def judged(pods: ProjectedPods, level: Level, minor: int) -> list[Violation]:
+    """Return what a level has against projected pods; found out once, however often it is asked."""
+    found: list[Violation] = pods.known((level, minor), lambda pod: violations(pod, level, minor))
+    return found
+
+
+def reached(pods: ProjectedPods, minor: int) -> Level:
+    """Return the strictest level that projected pods reach."""
+    if not judged(pods, "restricted", minor):
+        return "restricted"
+    return "privileged" if judged(pods, "baseline", minor) else "baseline"
+
+
+def lower(first: Level, second: Level) -> Level:
+    """Return the less strict of two levels."""
+    return min(first, second, key=LEVELS.index)
+
+
+def higher(first: Level, second: Level) -> Level:
+    """Return the stricter of two levels."""
+    return max(first, second, key=LEVELS.index)
+
+
+@cache
+def controls(level: Level, minor: int) -> tuple[Control, ...]:
+    """Return the controls that a level has at a minor version."""
+    if level == "privileged":
+        return ()
+    baseline = tuple(control for control in BASELINE if control.since <= minor)
+    if level == "baseline":
+        return baseline
+    restricted = tuple(control for control in RESTRICTED if control.since <= minor)
+    replaced = {control.replaces for control in restricted}
+    return (*(control for control in baseline if control.name not in replaced), *restricted)

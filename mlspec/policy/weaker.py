@@ -1,0 +1,146 @@
+"""What of a pod is weaker than mlspec writes it, field by field, given what `security` asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any, Final
+
+from mlspec import pod_security
+from mlspec.ir_safety import PlannedSecurity
+from mlspec.k8s import meta
+from mlspec.k8s.projected import Body
+from mlspec.pod_security.baseline import is_filtered
+from mlspec.pod_security.reading import at, words
+from mlspec.policy.added import containers, has_other_user
+from mlspec.policy.subject import Judged
+
+_LOW: Final = 10000
+"""User numbers below may belong to the node's own users, as in MLS406."""
+_COMPARED: Final = (
+    *("allowPrivilegeEscalation != false", "unrestricted capabilities"),
+    *("runAsNonRoot != true", "runAsUser=0", "seccompProfile"),
+)
+"""Controls whose fields are compared here with what `security` asks for."""
+Weak = tuple[str, str]
+"""The last key of a field, and what is wrong with it."""
+
+
+def weaker(judged: Judged, security: PlannedSecurity, minor: int) -> Iterator[Weak]:
+    """Yield what is weaker about the containers that mlspec describes, and about the pod itself.
+
+    Nothing of pods that are an operator's alone, such as those of a separate executor of Seldon.
+    """
+    names = [(name, added) for name, _, added in containers(judged)]
+    if names and all(added and not has_other_user(name, judged.pods.added) for name, added in names):
+        return
+    inherited = at(judged.pod, "spec", "securityContext")
+    yield from _standard(judged, minor)
+    for name, container, added in containers(judged):
+        if added:
+            continue
+        context = container.get("securityContext")
+        found = [*_container(context, security)]
+        if not has_other_user(name, judged.pods.added):
+            found += _users(context, inherited, security)
+        yield from ((field, f"container {name}: {text}") for field, text in found)
+    yield from _written(judged.resource.body, security)
+    yield from _pod(judged, inherited, security)
+
+
+def _written(body: Body, security: PlannedSecurity) -> Iterator[Weak]:
+    """Yield what an InferenceService's own context lacks, even if the runtime of today fills it in."""
+    model = at(body, "spec", "predictor", "model")
+    if body["kind"] == "InferenceService" and isinstance(model, dict):
+        yield from ((field, f"model: {text}") for field, text in _container(model.get("securityContext"), security))
+
+
+def _standard(judged: Judged, minor: int) -> Iterator[Weak]:
+    """Yield what falls short of the standard, but for what is compared with `security`."""
+    for control, at_fault, message in pod_security.judged(judged.pods, "restricted", minor):
+        names = [name for name in at_fault if name not in judged.pods.added]
+        if control in _COMPARED or (at_fault and not names):
+            continue
+        where = f"container {', '.join(names)}: " if names else ""
+        yield message.split(" ")[0].rpartition(".")[2], f"{where}{message}"
+
+
+def _container(context: Any, security: PlannedSecurity) -> Iterator[Weak]:
+    """Yield what a container's own context lacks; it holds wherever the pod's is replaced."""
+    if at(context, "allowPrivilegeEscalation") is not False:
+        yield "allowPrivilegeEscalation", "allowPrivilegeEscalation must be false"
+    if "ALL" not in words(context, "capabilities", "drop"):
+        yield "capabilities", "capabilities.drop must have ALL"
+    more = sorted(set(words(context, "capabilities", "add")) - set(security.capabilities))
+    if more:
+        yield "capabilities", f"capabilities.add has {', '.join(more)}"
+    if at(context, "readOnlyRootFilesystem") is not True and not security.writable_root:
+        yield "readOnlyRootFilesystem", "readOnlyRootFilesystem must be true"
+    if at(context, "runAsNonRoot") is not True and security.user != 0:
+        yield "runAsNonRoot", "runAsNonRoot must be true"
+    if not is_filtered(context):
+        yield "seccompProfile", "seccompProfile.type must be RuntimeDefault or Localhost"
+
+
+def _users(context: Any, inherited: Any, security: PlannedSecurity) -> Iterator[Weak]:
+    for field in ("runAsUser", "runAsGroup"):
+        number = at(context, field)
+        yield from _number(field, at(inherited, field) if number is None else number, security)
+
+
+def _number(field: str, number: Any, security: PlannedSecurity) -> Iterator[Weak]:
+    if number is None:
+        yield field, f"{field} is missing"
+    elif number != security.user and not (isinstance(number, int) and number >= _LOW):
+        yield field, f"{field} is {number}, which `security.user` does not say"
+
+
+def _pod(judged: Judged, inherited: Any, security: PlannedSecurity) -> Iterator[Weak]:
+    """Yield what is weaker about the pod itself."""
+    spec, account = judged.pod["spec"], judged.place[-1]
+    if at(spec, "automountServiceAccountToken") is None:  # one that is mounted is MLS411
+        field = "automountServiceAccountToken"
+        yield field, f"{field} must be false, whatever the ServiceAccount says"
+    if at(spec, "serviceAccountName") != account:
+        yield "serviceAccountName", f"serviceAccountName must be `{account}`: any other may have rights"
+    if at(spec, "enableServiceLinks") is not False:
+        yield "enableServiceLinks", "enableServiceLinks must be false: variables tell every address of the namespace"
+    if at(spec, "shareProcessNamespace") is True and "modelcar" not in judged.pods.added:
+        yield "shareProcessNamespace", "shareProcessNamespace must not be true: containers see one another's processes"
+    yield from _sidecars(judged.pod["metadata"])
+    for group in words(inherited, "supplementalGroups"):
+        if group.isdecimal() and int(group) < _LOW and int(group) != security.user:
+            yield "supplementalGroups", f"supplementalGroups has {group}, which may be a group of the node"
+    if judged.resource.key.kind != "SeldonDeployment":  # it writes a context of its own
+        yield from _context(judged, inherited, security)
+
+
+def _sidecars(metadata: Body) -> Iterator[Weak]:
+    """Yield what lets a sidecar into pods that run to completion."""
+    if not metadata.get("labels", {}).keys() & {meta.RUN, meta.GATE_OF}:
+        return
+    for where, (key, value) in product(("labels", "annotations"), meta.NO_SIDECAR.items()):
+        if at(metadata, where, key) != value:
+            yield key, f"{where} must say `{key}: {value}`: a sidecar outlives what it stands beside"
+
+
+def _context(judged: Judged, inherited: Any, security: PlannedSecurity) -> Iterator[Weak]:
+    """Yield what is weaker about the pod's own security context."""
+    for field in ("fsGroup", "runAsGroup", "runAsUser"):
+        if at(inherited, field) is not None:
+            yield from ((name, f"of the pod: {text}") for name, text in _number(field, at(inherited, field), security))
+    if "queue-proxy" not in judged.pods.added:  # Knative takes the pod's away
+        # What KServe adds keeps its image's user, unless that image is a model, which has none.
+        keeps = judged.resource.key.kind == "InferenceService" and "modelcar" not in judged.pods.added
+        yield from _inherited(inherited, security, with_user=not keeps)
+
+
+def _inherited(inherited: Any, security: PlannedSecurity, *, with_user: bool) -> Iterator[Weak]:
+    """Yield what the pod's context lacks: it also holds for containers that come later, as by `kubectl debug`."""
+    if at(inherited, "runAsNonRoot") is not True and (security.user != 0 or not with_user):
+        yield "runAsNonRoot", "runAsNonRoot of the pod must be true"
+    if not is_filtered(inherited):
+        yield "seccompProfile", "seccompProfile.type of the pod must be RuntimeDefault or Localhost"
+    for field in ("fsGroup", "runAsGroup", "runAsUser") if with_user else ("fsGroup",):
+        if at(inherited, field) is None:
+            yield field, f"{field} of the pod is missing"

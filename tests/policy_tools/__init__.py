@@ -1,0 +1,1 @@
+"""What checkov and kube-score find in the pods that operators will make, and do not find in custom resources."""
