@@ -122,11 +122,13 @@ def test_every_node_is_declared_once_and_every_arrow_joins_two(root: Path) -> No
     assert len(nodes) + len(joined) + 2 * len(frames) + 1 == len(lines)
 
 
-def test_what_stands_above_environments(root: Path) -> None:
+def test_without_an_environment_all_are_shown(root: Path) -> None:
+    """What a pod reaches is known to the environments alone: as written above them, it would be `nobody`."""
+    names = sorted(path.stem for path in (root / "environments").glob("*.yaml") if path.stem != "common")
     shown = mlspec(root, "graph", "--network").stdout
-    assert shown.startswith("demo as written, without overrides\n")
-    assert "the other pods of its run" in shown
-    assert "the gateway" not in shown, "only the environments know it"
+    each = [mlspec(root, "graph", "--network", "-e", name).stdout for name in names]
+    assert shown.split() == " ".join(each).split()
+    assert "the gateway" in shown
 
 
 def test_of_several_of_ours_a_destination_is_shown_as_it_is_written(root: Path) -> None:
@@ -151,9 +153,9 @@ def test_other_ends_of_knative_and_of_the_nodes_cache(tmp_path: Path) -> None:
 
 def test_an_empty_project_is_its_title(tmp_path: Path) -> None:
     root = make_root(tmp_path, "")
-    assert mlspec(root, "graph", "--network").stdout == "demo as written, without overrides\n"
+    assert mlspec(root, "graph", "--network").stdout == "demo in dev\n"
     shown = mlspec(root, "graph", "--network", "--format", "mermaid").stdout
-    assert shown == 'flowchart LR\n  subgraph p1["demo as written, without overrides"]\n  end\n'
+    assert shown == 'flowchart LR\n  subgraph p1["demo in dev"]\n  end\n'
 
 
 def test_findings_go_to_stderr_and_nothing_else_is_shown(tmp_path: Path) -> None:

@@ -126,6 +126,20 @@ def _pod(pod: Body, what: str) -> Iterator[Fault | Derived]:
     for volume in _maps(spec.get("volumes")):
         if isinstance(volume.get("name"), str):
             yield from _named("a volume", volume["name"])
+        sources = sorted(volume.keys() - {"name"})
+        if len(sources) > 1:
+            message = f"{what}: volume `{volume.get('name')}` is {' and '.join(sources)}"
+            yield Fault(_MALFORMED, message, "a volume is one of them")
+    yield from _twice(spec, what)
+
+
+def _twice(spec: Body, what: str) -> Iterator[Fault]:
+    """Yield names that stand twice: the API server refuses such a pod, and the run never starts."""
+    fields = {"a container": ("initContainers", "containers"), "a volume": ("volumes",)}
+    for sort, keys in fields.items():
+        found = [item.get("name") for key in keys for item in _maps(spec.get(key))]
+        for name in sorted({name for name in found if isinstance(name, str) and found.count(name) > 1}):
+            yield Fault(_TAKEN, f"{what}: {sort} `{name}` stands there twice", "choose another name")
 
 
 def _container(container: Body, what: str) -> Iterator[Fault | Derived]:

@@ -18,9 +18,11 @@ def check_references(plan: Plan, resources: Sequence[Resource]) -> Iterator[Foun
     for resource in resources:
         names.setdefault(resource.body["kind"], set()).add(resource.body["metadata"]["name"])
     names.setdefault("PersistentVolumeClaim", set()).update(plan.claims)
-    names.setdefault("Secret", set()).update(plan.secrets)
+    names.setdefault("Secret", set()).update((*plan.secrets, *plan.target.pull_secrets))
+    for stated in plan.workloads:
+        names["Secret"].update(stated.workload.storage_secrets.values())
     projections = [resource.projection for resource in resources if resource.projection is not None]
-    pods = [alike.first["metadata"].get("labels", {}) for each in projections for alike in each.pods]
+    pods = [alike.first["metadata"].get("labels") or {} for each in projections for alike in each.pods]
     services = [resource.body for resource in resources if resource.body["kind"] == "Service"]
     for resource in resources:
         for kind, name in _references(resource.body) if resource.body["kind"] not in _WITHOUT else ():
@@ -42,18 +44,24 @@ def matches(selector: Mapping[str, str], labels: Mapping[str, str]) -> bool:
 _WITHOUT: Final = frozenset(
     {"LimitRange", "Namespace", "NetworkPolicy", "PersistentVolumeClaim", "ResourceQuota", "Role"}
 )
-_REFERENCE_KEYS: Final[dict[str, Callable[[Any], tuple[str, Any]]]] = {
+_REFERENCE_KEYS: Final[dict[str, Callable[[Any], tuple[Any, Any]]]] = {
     "serviceAccountName": lambda value: ("ServiceAccount", value),
     "claimName": lambda value: ("PersistentVolumeClaim", value),
     "configMap": lambda value: ("ConfigMap", _named(value)),
+    "configMapKeyRef": lambda value: ("ConfigMap", _named(value)),
+    "configMapRef": lambda value: ("ConfigMap", _named(value)),
     "secretKeyRef": lambda value: ("Secret", _named(value)),
-    "roleRef": lambda value: (value["kind"], value["name"]),
+    "secretRef": lambda value: ("Secret", _named(value)),
+    # A volume says `secretName`, one of several sources of a volume `name`.
+    "secret": lambda value: ("Secret", _named(value, "secretName") or _named(value)),
+    "envSecretRefName": lambda value: ("Secret", value),
+    "roleRef": lambda value: (_named(value, "kind"), _named(value)),
 }
 
 
-def _named(value: Any) -> Any:
+def _named(value: Any, key: str = "name") -> Any:
     """Return the name in a reference; a patched object may hold anything, and schemas say what is wrong with it."""
-    return value.get("name") if isinstance(value, dict) else None
+    return value.get(key) if isinstance(value, dict) else None
 
 
 def _references(body: Body) -> Iterator[tuple[str, str]]:
@@ -67,8 +75,10 @@ def _references(body: Body) -> Iterator[tuple[str, str]]:
         for key, item in value.items():
             if key in _REFERENCE_KEYS:
                 kind, name = _REFERENCE_KEYS[key](item)
-                if isinstance(name, str):
+                if isinstance(kind, str) and isinstance(name, str):
                     yield kind, name
+            elif key == "imagePullSecrets" and isinstance(item, list):
+                yield from (("Secret", name) for entry in item if isinstance(name := _named(entry), str))
             elif key in ("storageUri", "modelUri") and isinstance(item, str) and item.startswith("pvc://"):
                 yield "PersistentVolumeClaim", item.removeprefix("pvc://").split("/")[0]
             elif isinstance(item, dict | list):

@@ -51,14 +51,16 @@ def command(
 
     With --network: what may reach the pods of each, and what they may reach; everything else is closed.
 
-    Without -e: as written above `environments:`. PATHS are project files, or folders to search for them. Default: the
-    whole root.
+    Without -e: as written above `environments:`; with --network, every environment. PATHS are project files, or folders
+    to search for them. Default: the whole root.
     """
     root, chosen = session.find(own_root, paths)
     with locked(root, exclusive=False, waiting=session.waiting):
         workspace = load(root, chosen)
         session.check_environments(environments, root)
-    shown, diagnostics = _plans(workspace, environments)
+    # Who reaches whom is the environments' business: without one there would be no gateway and no destination.
+    asked = environments or (tuple(sorted(workspace.environments)) if of_network else ())
+    shown, diagnostics = _plans(workspace, asked)
     code = session.show(diagnostics, workspace.texts, err=True)
     if not has_errors(diagnostics):
         click.echo(_network(shown, output_format) if of_network else _graph(shown, output_format), nl=False)

@@ -14,6 +14,7 @@ from mlspec.k8s.kept_fields import KEPT, Path
 from mlspec.k8s.resource import Body
 
 _OURS: Final = "mlspec.dev/"
+_KSERVE: Final = "internal.serving.kserve.io/"
 
 
 class Objection(NamedTuple):
@@ -55,6 +56,15 @@ def _kept_labels(before: Any, after: Any, where: str) -> Iterator[Objection]:
         if key == meta.QUEUE_NAME:
             message = f"{where}: with label `{key}` Kueue would hold back what the plan takes for running"
             yield Objection(message, "write `queue:` in the step")
+
+
+def _internal(before: Body, after: Body) -> Iterator[Objection]:
+    for way in (("metadata", "annotations"), ("spec", "predictor", "annotations")):
+        old, new = (_map(_at(body, way)) for body in (before, after))
+        for key in sorted(old.keys() | new.keys(), key=str):
+            if str(key).startswith(_KSERVE) and old.get(key) != new.get(key):
+                message = f"annotation `{key}` is KServe's own word for what adds containers, or loads models"
+                yield Objection(message, "remove the operation")
 
 
 def _annotations(before: Body, after: Body) -> Iterator[Objection]:
@@ -128,6 +138,10 @@ def _pods(before: Body, after: Body) -> Iterator[Objection]:
             message = f"{where}: the pods have a ServiceAccount of their own, without rights"
             help = f"leave `serviceAccountName: {known.spec.get('serviceAccountName')}`"
             yield Objection(message, help)
+        if "ephemeralContainers" in pods.spec:
+            yield Objection(f"{where}: no template may have ephemeral containers", "remove the operation")
+        if pods.spec.get("serviceAccount", known.spec.get("serviceAccount")) != known.spec.get("serviceAccount"):
+            yield Objection(f"{where}: `serviceAccount` is the same as `serviceAccountName`", "remove the operation")
         if pods.spec.get("hostNetwork", False) is not False:
             yield Objection(f"{where}: NetworkPolicies do not hold in the host's network", "leave `hostNetwork` out")
         if way in old:
@@ -231,6 +245,7 @@ _CHECKS: Final[tuple[Callable[[Body, Body], Iterator[Objection]], ...]] = (
     _identity,
     _labels,
     _annotations,
+    _internal,
     _pods,
     _kept,
     _models,

@@ -9,6 +9,7 @@ Path = tuple[str, ...]
 _ONE_POD: Final = "decides how many pods there are, by which volumes and names are judged"
 _PODS: Final = "decides how many pods there are, by which volumes, quota and names are judged"
 _FRONT: Final = "puts a container with a port of its own in front, which no NetworkPolicy opens"
+_LOADED: Final = "loads a model from where no NetworkPolicy leads, and with which no Secret goes"
 _SCALED: Final = "lets an autoscaler decide how many pods there are"
 _SEVERAL: Final = "several pods are `kind: pytorch` or `tensorflow`, or several steps"
 _INDEXED: Final = "makes indexed pods, which have other names, and retries of their own"
@@ -44,6 +45,8 @@ KEPT: Final[dict[str, tuple[tuple[Path, str, str], ...]]] = {
         (("spec", "predictor", "maxReplicas"), _PODS, "write `replicas:` in the service"),
         (("spec", "predictor", "workerSpec"), _PODS, "remove the operation"),
         (("spec", "predictor", "batcher"), _FRONT, "remove the operation"),
+        (("spec", "predictor", "model", "storage"), _LOADED, "write `model.uri:` in the service"),
+        (("spec", "predictor", "storageUris"), _LOADED, "write `model.uri:` in the service"),
         (("spec", "predictor", "logger"), _FRONT, "remove the operation"),
         (
             ("spec", "predictor", "model", "modelFormat"),

@@ -53,7 +53,7 @@ def _code(value: object) -> str:
     written = text(value)
     if written not in POLICY:
         if written in CODES:
-            raise refused(f"{written} is not a policy: it says that something cannot work", "mend what it reports")
+            raise refused(f"{written} is not a policy, so it has one weight everywhere", "mend what it reports")
         raise refused(f"`{written[:40]}` is not the code of a policy", suggestion(written, POLICY))
     return written
 
@@ -61,7 +61,9 @@ def _code(value: object) -> str:
 def _reason(value: object) -> str:
     written = text(value)
     if len(written.strip()) < 3:
-        raise refused("a reason is missing", "say why it is right here: reviewers and auditors read it")
+        raise refused(
+            "a reason is missing, or too short to be one", "say why it is right here: reviewers and auditors read it"
+        )
     return written
 
 

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from mlspec.diagnostics import Severity
 from mlspec.kind_specs import ServiceSpec
+from mlspec.pod_security.reading import at, items
 from mlspec.policy.added import containers
 from mlspec.policy.subject import Judged, Path, Rule, Subject, Violation
 
@@ -85,14 +86,17 @@ def other_registry(subject: Subject) -> Iterator[Violation]:
 def no_digest(subject: Subject) -> Iterator[Violation]:
     """A tag can be pushed again; a digest names the bytes. The environment's `images.digests` says whether an image
     without one is reported (`warn`, the default), refused (`require`) or fine (`off`). Images that operators add are
-    chosen by whoever installs the operator, so they are only reported where digests are required.
+    chosen by whoever installs the operator, so they are only reported where digests are required; so are images that
+    MLS401 or MLS402 is about already.
     """
     digests = subject.environment.images.digests
     if digests == "off":
         return
     severity = Severity.ERROR if digests == "require" else Severity.WARNING
     for image in _images(subject):
-        if "@" in image.reference or (image.added and digests != "require"):
+        tag = _tag(image.reference)
+        told = tag is not None and (_is_latest(tag) or tag.lower() in _FLOATING)
+        if "@" in image.reference or (digests != "require" and (image.added or told)):
             continue
         what = f"{image.added} runs `{image.reference}`, which" if image.added else f"`{image.reference}`"
         help = "write `@sha256:…` behind it: `docker buildx imagetools inspect` prints the digest"
@@ -127,13 +131,19 @@ def _images(subject: Subject) -> Iterator[_Image]:
         yield _Image(helper, ("images", "helper"), of_environment=True)
     seen: set[tuple[Path, str]] = set()
     for judged in subject.judged():
-        for name, container, _ in containers(judged):
-            found = container.get("image")
+        for who, found in _of_pod(judged):
             if isinstance(found, str) and found not in (*written, helper) and (judged.place, found) not in seen:
                 seen.add((judged.place, found))
                 patched = _patched(subject, judged, found)
-                who = "" if patched else f"{judged.resource.key}'s container `{name}`"
-                yield _Image(found, patched or judged.place, added=who)
+                yield _Image(found, patched or judged.place, added="" if patched else f"{judged.resource.key}'s {who}")
+
+
+def _of_pod(judged: Judged) -> Iterator[tuple[str, object]]:
+    """Yield what an image is for, and its reference: of containers, and of volumes that are images."""
+    for name, container, _ in containers(judged):
+        yield f"container `{name}`", container.get("image")
+    for volume in items(judged.pod, "spec", "volumes"):
+        yield f"volume `{volume.get('name')}`", at(volume, "image", "reference")
 
 
 def _patched(subject: Subject, judged: Judged, reference: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -17,6 +18,8 @@ from mlspec.policy.added import containers, owner_of
 from mlspec.policy.subject import Judged, Path, Rule, Subject, Violation
 from mlspec.policy.weaker import weaker
 
+_OF_THE_API: Final = re.compile(r"(https?://)?(api|kubernetes)([.:/]|\Z)")
+"""Audiences that an API server takes as its own (its `--api-audiences`, which is its issuer's URL by default)."""
 _FAULT: Final = "mlspec writes it, so this is a fault of its own: please report it"
 
 
@@ -181,7 +184,7 @@ def _label(subject: Subject) -> str:
 
 def _pods(judged: Judged) -> str:
     """Return what the pods of a finding are called."""
-    if meta.GATE_OF in judged.resource.body["metadata"].get("labels", {}):
+    if at(judged.resource.body, "metadata", "labels", meta.GATE_OF):
         return f"the gate's pods of `{judged.place[1]}`"
     role = f"{judged.pods.role} " if judged.pods.role else ""
     return f"the {role}pods of `{judged.place[1]}`"
@@ -231,11 +234,10 @@ def _remedies(judged: Judged, found: Sequence[pod_security.Violation]) -> str:
 
 
 def _has_token(volume: Body) -> bool:
-    """Say whether a volume holds a token for the API server itself: one without an audience."""
-    return any(
-        isinstance(source.get("serviceAccountToken"), dict) and not at(source, "serviceAccountToken", "audience")
-        for source in items(volume, "projected", "sources")
-    )
+    """Say whether a volume holds a token for the API server itself: without an audience, or with one of its own."""
+    tokens = (source.get("serviceAccountToken") for source in items(volume, "projected", "sources"))
+    audiences = [str(token.get("audience") or "") for token in tokens if isinstance(token, dict)]
+    return any(not audience or _OF_THE_API.match(audience) for audience in audiences)
 
 
 def _memory(subject: Subject, judged: Judged, volume: Body) -> Iterator[Violation]:
@@ -280,7 +282,7 @@ def _has_limit_range(subject: Subject) -> bool:
 
 def _security(subject: Subject, judged: Judged) -> PlannedSecurity:
     """Return what `security` asks for; of a gate, that it is safe."""
-    if meta.GATE_OF in judged.resource.body["metadata"].get("labels", {}):
+    if at(judged.resource.body, "metadata", "labels", meta.GATE_OF):
         return PlannedSecurity()
     found = (stated.workload for stated in subject.plan.workloads)
     return next(item.security for item in found if (item.section, item.name) == judged.place)

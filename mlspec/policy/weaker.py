@@ -22,6 +22,14 @@ _COMPARED: Final = (
     *("runAsNonRoot != true", "runAsUser=0", "seccompProfile"),
 )
 """Controls whose fields are compared here with what `security` asks for."""
+_NETWORKS: Final = ("k8s.v1.cni.cncf.io/networks", "v1.multus-cni.io/default-network")
+"""Annotations of pods by which Multus gives them more interfaces."""
+_INJECTED: Final = {
+    "linkerd.io/inject": ("enabled", "ingress"),
+    "vault.hashicorp.com/agent-inject": ("true",),
+    "dapr.io/enabled": ("true",),
+}
+"""Annotations of pods, and their values, by which webhooks add a container."""
 Weak = tuple[str, str]
 """The last key of a field, and what is wrong with it."""
 
@@ -107,7 +115,8 @@ def _pod(judged: Judged, inherited: Any, security: PlannedSecurity) -> Iterator[
         yield "enableServiceLinks", "enableServiceLinks must be false: variables tell every address of the namespace"
     if at(spec, "shareProcessNamespace") is True and "modelcar" not in judged.pods.added:
         yield "shareProcessNamespace", "shareProcessNamespace must not be true: containers see one another's processes"
-    yield from _sidecars(judged.pod["metadata"])
+    yield from _sidecars(at(judged.pod, "metadata"))
+    yield from _scheduled(spec)
     for group in words(inherited, "supplementalGroups"):
         if group.isdecimal() and int(group) < _LOW and int(group) != security.user:
             yield "supplementalGroups", f"supplementalGroups has {group}, which may be a group of the node"
@@ -115,13 +124,29 @@ def _pod(judged: Judged, inherited: Any, security: PlannedSecurity) -> Iterator[
         yield from _context(judged, inherited, security)
 
 
-def _sidecars(metadata: Body) -> Iterator[Weak]:
-    """Yield what lets a sidecar into pods that run to completion."""
-    if not metadata.get("labels", {}).keys() & {meta.RUN, meta.GATE_OF}:
+def _scheduled(spec: Any) -> Iterator[Weak]:
+    """Yield what goes past the scheduler, or before what the cluster itself needs."""
+    if at(spec, "nodeName") is not None:
+        yield "nodeName", "nodeName goes past the scheduler, and with it past taints and quotas of nodes"
+    priority = str(at(spec, "priorityClassName"))
+    if priority.startswith("system-"):
+        yield "priorityClassName", f"priorityClassName {priority} is for what the cluster itself needs"
+
+
+def _sidecars(metadata: Any) -> Iterator[Weak]:
+    """Yield what lets a sidecar into pods that run to completion, or another network into any."""
+    annotations = at(metadata, "annotations")
+    for key in _NETWORKS:
+        if at(annotations, key) is not None:
+            yield key, f"annotation `{key}` gives pods a network on which NetworkPolicies do not hold"
+    if not any(at(metadata, "labels", key) for key in (meta.RUN, meta.GATE_OF)):
         return
     for where, (key, value) in product(("labels", "annotations"), meta.NO_SIDECAR.items()):
         if at(metadata, where, key) != value:
             yield key, f"{where} must say `{key}: {value}`: a sidecar outlives what it stands beside"
+    for key, values in _INJECTED.items():
+        if at(annotations, key) in values:
+            yield key, f"annotation `{key}` adds a sidecar, which outlives what it stands beside"
 
 
 def _context(judged: Judged, inherited: Any, security: PlannedSecurity) -> Iterator[Weak]:

@@ -11,7 +11,7 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 METADATA: Final[tuple[Network, ...]] = (IPv4Network("169.254.169.254/32"), IPv6Network("fd00:ec2::254/128"))
-"""Where clouds hand out the credentials of the node to whatever runs on it: all of them at the first, AWS at both."""
+"""Where clouds hand out the credentials of the node to whatever runs on it: most at the first, AWS at both."""
 _MAPPED: Final = 96
 """Bits before the IPv4 address in one that is mapped into IPv6, `::ffff:10.0.0.1`."""
 

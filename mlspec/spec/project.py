@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Final, Literal, Union
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from mlspec.all_kinds import SERVICE_KINDS, STEP_KINDS
 from mlspec.kind_specs import ServiceSpec, StepSpec
 from mlspec.model.base import SpecModel, field
-from mlspec.model.scalars import DataKey, Duration, Memory, Name, ObjectName, StepName, Text
+from mlspec.model.scalars import DataKey, Duration, Memory, Name, ObjectName, StepName, Text, matching
 from mlspec.model.security import Allow
 from mlspec.spec.cluster import Access
 
@@ -45,13 +45,26 @@ class Volume(SpecModel):
     )
 
 
+StoreKey = Annotated[
+    str,
+    BeforeValidator(
+        matching(
+            r"(?!.*\.\.)[A-Za-z0-9/][-A-Za-z0-9_./@:+=]{0,510}",
+            "a key of a secret store",
+            "write such as `ml/hub`: letters, digits and `-_./@:+=`",
+        )
+    ),
+    WithJsonSchema({"type": "string"}),
+]
+
+
 class Secret(SpecModel):
     """A Secret that exists in the namespace, or that external-secrets makes there."""
 
     keys: tuple[DataKey, ...] = field(
         ..., "Its keys; references are checked.", "no object: `env` may refer to them", ["token"], min_length=1
     )
-    external: Text | None = field(
+    external: StoreKey | None = field(
         None,
         "Its key in the environment's `secretStore`, which has the same properties as the Secret has keys.",
         "an ExternalSecret of external-secrets.io/v1; each key is a property below it",

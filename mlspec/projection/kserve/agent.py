@@ -91,7 +91,7 @@ def _logger(pod: Body, predictor: Body, release: Release) -> list[str]:
         "--log-url": asked.get(f"{_PREFIX}/logger-sink-url", said["defaultUrl"]),
         # The name is still to be generated where the webhook sees a pod.
         "--source-uri": "",
-        "--log-mode": asked[f"{_PREFIX}/logger-mode"],
+        "--log-mode": asked.get(f"{_PREFIX}/logger-mode", ""),
         "--inference-service": labels["serving.kserve.io/inferenceservice"],
         "--namespace": metadata.get("namespace", ""),
         "--endpoint": labels.get("endpoint", ""),
