@@ -85,6 +85,13 @@ def suggestion(word: str, options: Iterable[str], what: str = "known") -> str:
     return f"{what}: " + ", ".join(f"`{choice}`" for choice in choices[:12]) + (", …" if len(choices) > 12 else "")
 
 
+def listed(texts: Iterable[str], separator: str = ", ", most: int = 8) -> str:
+    """Return texts as a list in a sentence: once each, and of many the first, so that the finding can be read."""
+    found = list(dict.fromkeys(texts))
+    more = [f"{len(found) - most} more"] if len(found) > most else []
+    return separator.join([*found[:most], *more])
+
+
 def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Return findings once each (environments repeat them, and may weigh them differently), the gravest of each.
 

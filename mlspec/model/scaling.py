@@ -46,14 +46,14 @@ class Target(SpecModel):
 
     @model_validator(mode="after")
     def _one(self) -> Target:
-        if not self.model_fields_set:
+        if all(getattr(self, name) is None for name in self.model_fields_set):
             raise refused(_ONE)
         return self
 
     @property
     def metric(self) -> str:
         """The name of the metric aimed at."""
-        return next(iter(self.model_fields_set))
+        return next(name for name in type(self).model_fields if getattr(self, name) is not None)
 
     @property
     def value(self) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from mlspec import pod_security
-from mlspec.diagnostics import Severity
+from mlspec.diagnostics import Severity, listed
 from mlspec.ir_safety import PlannedSecurity
 from mlspec.k8s import meta
 from mlspec.k8s.resource import Body
@@ -136,10 +136,10 @@ def no_limits(subject: Subject) -> Iterator[Violation]:
             if missing:
                 names[added].append(f"{name} ({', '.join(missing)})")
         if own := names[False]:
-            message = f"{_pods(judged)} have containers without limits: {', '.join(own)}"
+            message = f"{_pods(judged)} have containers without limits: {listed(own)}"
             yield Violation(message, _patch_or_key(subject, judged, "imits"), "write `resources.limits`", at_key=True)
         if names[True] and not filled:
-            message = f"{_pods(judged)} get containers without limits from the operator: {', '.join(names[True])}"
+            message = f"{_pods(judged)} get containers without limits from the operator: {listed(names[True])}"
             help = "configure the operator, or give the environment a `quota`, whose LimitRange fills them in"
             yield Violation(message, _path(judged), help, Severity.NOTE, at_key=True)
 
@@ -158,7 +158,7 @@ def weaker_than_written(subject: Subject) -> Iterator[Violation]:
         for field, text in weaker(judged, _security(subject, judged), _minor(subject)):
             grouped.setdefault(_patch_or_key(subject, judged, field), []).append(text)
         for path, texts in grouped.items():
-            message = f"{_pods(judged)} are weaker than mlspec writes them: {'; '.join(texts)}"
+            message = f"{_pods(judged)} are weaker than mlspec writes them: {listed(texts, '; ')}"
             yield Violation(message, path, "leave it as it is, or write `security:`", at_key=True)
 
 
@@ -222,7 +222,7 @@ def _reasons(judged: Judged, found: Sequence[pod_security.Violation]) -> str:
     for key, (names, faults) in grouped.items():
         whose = key if key.startswith(" of ") else ""
         texts.append(f"{', '.join(names)}{whose} ({', '.join(faults)})")
-    return "; ".join(texts)
+    return listed(texts, "; ")
 
 
 def _remedies(judged: Judged, found: Sequence[pod_security.Violation]) -> str:

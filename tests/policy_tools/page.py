@@ -30,7 +30,7 @@ your own:
 Both streams together, so that a tool sees the NetworkPolicies, ServiceAccounts and Roles beside the pods. Write a file
 for each environment: checkov does not look at namespaces, and takes a policy of one for a policy of another.
 
-Below is what [checkov](https://pypi.org/project/checkov/) {CHECKOV.version} and
+Below is what [checkov](https://github.com/bridgecrewio/checkov) {CHECKOV.version} and
 [kube-score](https://github.com/zegl/kube-score) {KUBE_SCORE.version.removeprefix("v")}, with its optional checks, find
 in the golden projects of this repository. A test runs both, and fails where they find more than stands here, or less.
 """
