@@ -6,7 +6,10 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+_LONGEST: Final = 2000
+"""Characters of a message."""
 
 
 class Severity(StrEnum):
@@ -46,6 +49,11 @@ class Diagnostic:
     help: str = ""
     severity: Severity = Severity.ERROR
     related: tuple[Related, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Cut what nobody would read, such as an object of a patch that a message quotes whole."""
+        if len(self.message) > _LONGEST:
+            object.__setattr__(self, "message", f"{self.message[:_LONGEST]} …")
 
     def moved(self, span: Span) -> Diagnostic:
         """Return the same finding at another place."""

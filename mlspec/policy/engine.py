@@ -14,8 +14,6 @@ from mlspec.source import Mapping, Scalar
 from mlspec.spec.problems import locate
 from mlspec.spec.project import Project
 
-_LONGEST: Final = 1000
-"""Characters of a message."""
 _WEIGHTS: Final = {"warn": Severity.WARNING, "error": Severity.ERROR}
 
 
@@ -44,7 +42,7 @@ def judge(subject: Subject, project: Mapping, environment: Mapping) -> Opinion:
             opinion.diagnostics.append(
                 Diagnostic(
                     rule.code,
-                    _readable(violation.message),
+                    violation.message,
                     _span(tree, violation),
                     ".".join(map(str, violation.path)),
                     violation.help,
@@ -52,11 +50,6 @@ def judge(subject: Subject, project: Mapping, environment: Mapping) -> Opinion:
                 )
             )
     return opinion
-
-
-def _readable(message: str) -> str:
-    """Return a message without the rest of a value that nobody would read, such as an image of 5,000 characters."""
-    return message if len(message) <= _LONGEST else f"{message[:_LONGEST]} …"
 
 
 def _span(tree: Mapping, violation: Violation) -> Span:
