@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mlspec import codes
-from mlspec.check import references
-from mlspec.check.schema import check_schema
+from mlspec.check import objects, references
 from mlspec.check.versions import schema_folders
 from mlspec.compiled import Compilation, Compiled
 from mlspec.diagnostics import Diagnostic, Span, whole_file
@@ -133,8 +132,8 @@ def _kept_runs(compiled: Compiled, name: str, folders: tuple[Path, ...]) -> Iter
         if kept.body == fresh.body:
             continue
         place = whole_file(f"{GENERATED}/{run_path(compiled.project.name, name, fresh.key.name)}")
-        for code, message in check_schema(folders, kept.body):
-            yield Diagnostic(code, f"{kept.key}: {message}", place)
+        for fault in objects.judge_accepted(folders, kept.body):
+            yield Diagnostic(fault.code, f"{kept.key}: {fault.message}", place, help=fault.help)
         if _is_kept(kept.body) != _is_kept(fresh.body):
             message = (
                 f"{kept.key} was written to be {'kept' if _is_kept(kept.body) else 'deleted'} once it is superseded"

@@ -32,9 +32,17 @@ class Verdict:
     lines: list[str] = field(default_factory=list)
 
 
-def judge(compilation: Compilation, environments: Sequence[str], progress: Progress) -> Verdict:
-    """Run every judge over the chosen environments (all, if none is named)."""
-    verdict = Verdict()
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be judged, and by whom."""
+
+    environments: Sequence[str] = ()
+    """All, if none is named."""
+
+
+def judge(compilation: Compilation, asked: Asked, progress: Progress) -> Verdict:
+    """Run every judge over the chosen environments."""
+    verdict, environments = Verdict(), asked.environments
     chosen = [
         (compiled, name)
         for compiled in compilation.projects

@@ -19,6 +19,7 @@ from mlspec.check import schema
 from mlspec.check.versions import schema_folders
 from mlspec.k8s.resource import Body
 from mlspec.schemas import kubernetes_folder, operator_folder
+from mlspec.validation.objection import Objection
 from tests.samples import sample
 
 Way = tuple[str | int, ...]
@@ -105,7 +106,7 @@ def test_both_judge_damaged_objects_alike(data: st.DataObject) -> None:
 def test_a_finding_names_the_field(way: Way, value: Any, message: str) -> None:
     path, body = next((path, body) for path, body in objects() if body["kind"] == "PyTorchJob")
     damaged = changed(body, way, "replace", value)
-    assert [code for code, _ in schema.check_schema((path.parent,), damaged)] == ["MLS301"]
+    assert [found.code for found in schema.check_schema((path.parent,), damaged)] == ["MLS301"]
     assert next(schema.check_schema((path.parent,), damaged))[1].startswith(message)
 
 
@@ -113,14 +114,14 @@ def test_a_required_field_is_missed() -> None:
     path, body = next((path, body) for path, body in objects() if body["kind"] == "PyTorchJob")
     damaged = changed(body, ("spec", "pytorchReplicaSpecs"), "drop", None)
     assert list(schema.check_schema((path.parent,), damaged)) == [
-        ("MLS301", "spec: missing field `pytorchReplicaSpecs`")
+        Objection("MLS301", "spec: missing field `pytorchReplicaSpecs`", ("spec",))
     ]
 
 
 def test_no_schema_is_a_finding() -> None:
     folders = (kubernetes_folder("1.34"), operator_folder("kserve-0.16"))
     for body in ({"apiVersion": "v2", "kind": "Job"}, {"apiVersion": "batch/v1", "kind": "Jobs"}):
-        assert [code for code, _ in schema.check_schema(folders, body)] == ["MLS302"]
+        assert [found.code for found in schema.check_schema(folders, body)] == ["MLS302"]
 
 
 # Law 8

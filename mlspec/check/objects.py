@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mlspec.check import quiet, references
-from mlspec.check.schema import check_schema
+from mlspec.check.schema import check_schema, schema_file
 from mlspec.ir import Plan
 from mlspec.k8s import patch
 from mlspec.k8s.resource import Body, Resource
+from mlspec.validation import rules
 
 
 class Fault(NamedTuple):
@@ -21,6 +22,8 @@ class Fault(NamedTuple):
     message: str
     help: str = ""
     operation: int | None = None
+    path: tuple[str | int, ...] = ()
+    """The field of the object that it is about; empty where it is about the object."""
 
     @property
     def origin(self) -> tuple[str, ...]:
@@ -52,11 +55,21 @@ def judge_references(plan: Plan, resources: Sequence[Resource]) -> Iterator[tupl
 
 
 def judge_body(folders: tuple[Path, ...], body: Body) -> Iterator[Fault]:
-    """Yield what schema and law 8 say of a manifest, wherever it comes from."""
-    for code, message in check_schema(folders, body):
-        yield Fault(code, message)
+    """Yield what the server and law 8 say of a manifest, wherever it comes from."""
+    yield from judge_accepted(folders, body)
     for finding in quiet.check(body):
-        yield Fault(finding.code, f"{quiet.words(finding.path)}: {finding.message}", finding.help)
+        message = f"{quiet.words(finding.path)}: {finding.message}"
+        yield Fault(finding.code, message, finding.help, path=finding.path)
+
+
+def judge_accepted(folders: tuple[Path, ...], body: Body) -> Iterator[Fault]:
+    """Yield why the server would refuse a manifest: its schema, and where that says nothing, further rules."""
+    found = list(check_schema(folders, body))
+    schema = schema_file(folders, body["apiVersion"], body["kind"])
+    if not found and schema is not None:
+        found = list(rules.judge(folders, schema, body))
+    for code, message, path, help in found:
+        yield Fault(code, message, help, path=path)
 
 
 def _blamed(resource: Resource, faults_of: Callable[[Body], Iterable[Fault]]) -> Iterator[Fault]:

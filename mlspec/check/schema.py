@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema_rs
 
 from mlspec.k8s.resource import Body
+from mlspec.validation.objection import Objection, words
 
 
 @cache
@@ -27,21 +28,15 @@ def _validator(path: Path) -> Any:
     return jsonschema_rs.validator_for(json.loads(path.read_bytes()))
 
 
-def check_schema(folders: tuple[Path, ...], body: Body) -> Iterator[tuple[str, str]]:
-    """Yield (code, message) for everything that the schema has against an object; no schema is a finding too."""
+def check_schema(folders: tuple[Path, ...], body: Body) -> Iterator[Objection]:
+    """Yield everything that the schema has against an object; no schema is an objection too."""
     path = schema_file(folders, body["apiVersion"], body["kind"])
     if path is None:
-        yield "MLS302", f"there is no schema of {body['kind']} {body['apiVersion']} in the declared versions"
+        yield Objection("MLS302", f"there is no schema of {body['kind']} {body['apiVersion']} in the declared versions")
         return
     for error in _validator(path).iter_errors(body):
-        yield "MLS301", f"{_field(error.instance_path)}: {_words(error)}"
-
-
-def _field(path: Iterable[str | int]) -> str:
-    text = ""
-    for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-    return text or "the object"
+        field = tuple(error.instance_path)
+        yield Objection("MLS301", f"{words(field)}: {_words(error)}", field)
 
 
 def _words(error: Any) -> str:

@@ -10,7 +10,7 @@ import click
 from mlspec.commands import session
 from mlspec.diagnostics import Accepted, Diagnostic, has_errors
 from mlspec.files.hold import locked
-from mlspec.judge import judge
+from mlspec.judge import Asked, judge
 from mlspec.parallel import compile_root
 
 
@@ -40,7 +40,7 @@ def command(paths: tuple[Path, ...], environments: tuple[str, ...], output_forma
         lines: Sequence[str] = ()
         accepted: Sequence[Accepted] = ()
         if not has_errors(diagnostics):
-            verdict = judge(compilation, environments, session.progress)
+            verdict = judge(compilation, Asked(environments), session.progress)
             diagnostics += verdict.diagnostics
             lines, accepted = verdict.lines, verdict.accepted
     code = session.show(diagnostics, compilation.workspace.texts, output_format, err=False, accepted=accepted)

@@ -84,7 +84,7 @@ def test_mutants(kind: str, api_plane: ControlPlane, rows: list[Row], report: Re
     counts = [0] * 5
     for sample, mutant in mutants_of(kind):
         server = _server(api_plane.api, sample, mutant)
-        ours = next((text for _, text in check_schema(_schemas(sample.golden), mutant.body)), "")
+        ours = next((found.message for found in check_schema(_schemas(sample.golden), mutant.body)), "")
         if bool(server) != bool(ours):
             who = "server" if server else "mlspec"
             found = [row for row in rows if row.holds(mutant, who)]
