@@ -201,17 +201,17 @@ def _load_projects(workspace: Workspace, path: Path, known: frozenset[str]) -> N
 
 def _unknown_nulls(tree: source.Mapping, override: source.Mapping, environment: str) -> Iterator[Diagnostic]:
     """Yield misspelt keys that an override sets to null: merging leaves nothing of them for the model to refuse."""
+    merged = overlay.merge(tree, override)
     for path, node in overlay.leaves(override, ()):
         files = path[2:-1] == ("files",)  # other keys with a slash are resources'
         if not (isinstance(node, Scalar) and node.is_null) or path[-1] == "enabled" or ("/" in path[-1] and not files):
             continue
         found = problems.locate(tree, path[:-1])
-        options: Iterable[str] = problems.fields_at(Project, overlay.merge(tree, override), path[:-1])
+        options: Iterable[str] = problems.fields_at(Project, merged, path[:-1])
         if isinstance(found.node, source.Mapping) and found.path == path[:-1] and (files or len(path) == 2):
             options = found.node.entries  # null removes an entry of a table, which must be there
         if options and path[-1] not in options:
-            span = problems.locate(override, path).key_span
-            dotted = ".".join((ENVIRONMENTS, environment, *path))
+            span, dotted = problems.locate(override, path).key_span, ".".join((ENVIRONMENTS, environment, *path))
             yield Diagnostic("MLS102", f"unknown key `{path[-1]}`", span, dotted, suggestion(path[-1], options))
 
 
