@@ -45,10 +45,10 @@ def files(environments: Iterable[EnvironmentFields]) -> FileTree:
     return {FILE: (_HEADER + yamltext.dump_all([body])).encode()}
 
 
-def changes(workspace: Workspace) -> Changes:
+def changes(workspace: Workspace, *, any_project: bool) -> Changes:
     """Return what must happen to the root's own files; a root without projects needs none."""
     generated = workspace.root / GENERATED
-    wanted = files(item.model for item in workspace.environments.values()) if workspace.projects else {}
+    wanted = files(item.model for item in workspace.environments.values()) if any_project else {}
     inputs = {
         f"../{name}": value for name, value in workspace.digests.items() if name.startswith(f"{ENVIRONMENT_FOLDER}/")
     }

@@ -19,7 +19,7 @@ def key(parts: Iterable[str | bytes]) -> str:
     """Return one key for contents in order; where one ends and the next begins counts."""
     hasher = hashlib.blake2b(digest_size=20)
     for part in parts:
-        encoded = part.encode() if isinstance(part, str) else part
+        encoded = part.encode(errors="surrogatepass") if isinstance(part, str) else part
         hasher.update(len(encoded).to_bytes(8, "big") + encoded)
     return hasher.hexdigest()
 

@@ -75,17 +75,12 @@ def run() -> int:
     """Run the command line; returns the exit code."""
     try:
         result = cli.main(prog_name="mlspec", standalone_mode=False)
-        sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         sys.stderr.write("interrupted\n")
         return 130
-    except BrokenPipeError:
-        # The reader has gone, for example `| head`; a second error at exit would only confuse.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except Exception as error:  # noqa: BLE001  # the one place: a fault of ours, never shown as a traceback
         from mlspec.literals.redaction import redact  # late: this should never happen
 

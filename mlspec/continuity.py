@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,7 @@ from mlspec.files import claims, lock
 from mlspec.files.lock import State
 from mlspec.ir import Place
 from mlspec.k8s import meta
-from mlspec.k8s.resource import Body
+from mlspec.k8s.resource import Body, Resource
 from mlspec.layout import run_path
 from mlspec.model.operators import KSERVE
 from mlspec.spec.discover import GENERATED
@@ -127,9 +127,11 @@ def _kept_runs(compiled: Compiled, name: str, folders: tuple[Path, ...]) -> Iter
         (body["kind"], body["metadata"]["name"]): body
         for body in compiled.layout.builds.get(f"{compiled.project.name}/overlays/{name}/{Place.PIPELINE}", ())
     }
-    taken = [replace(r, body=built.get((r.key.kind, r.key.name), r.body)) if r.is_run else r for r in resources]
+    taken = [_taken(resource, built) for resource in resources]
+    if all(kept is fresh for fresh, kept in zip(resources, taken, strict=True)):
+        return  # they were judged as they are
     for fresh, kept in zip(resources, taken, strict=True):
-        if kept.body == fresh.body:
+        if kept is fresh:
             continue
         place = whole_file(f"{GENERATED}/{run_path(compiled.project.name, name, fresh.key.name)}")
         for fault in objects.judge_accepted(folders, kept.body):
@@ -146,6 +148,12 @@ def _kept_runs(compiled: Compiled, name: str, folders: tuple[Path, ...]) -> Iter
     for resource, message in references.check_references(plan, taken):
         place = whole_file(f"{GENERATED}/{run_path(compiled.project.name, name, resource.key.name)}")
         yield Diagnostic("MLS303", f"{resource.key}: {message}", place)
+
+
+def _taken(resource: Resource, built: Mapping[tuple[str, str], Body]) -> Resource:
+    """Return an object as the file of its run has it; the same one where that says the same."""
+    body = built.get((resource.key.kind, resource.key.name), resource.body) if resource.is_run else resource.body
+    return resource if body is resource.body or body == resource.body else replace(resource, body=body)
 
 
 def _is_kept(body: Body) -> bool:

@@ -1,4 +1,4 @@
-"""Git, read only: what a revision holds, and whether a file has changes that no commit has.
+"""Git, read only: what a revision holds, what differs from it, and whether a file has changes that no commit has.
 
 Git runs as a process of its own, never by a shell; it sees none of the caller's `GIT_*` variables, takes no locks, runs
 no hook, pager or monitor, and reaches no network: what a clone does not hold is an error that says how to get it.
@@ -19,6 +19,8 @@ _AT_ONCE: Final = 500
 """Files that are in memory together."""
 # A file system monitor is a program of the repository's configuration; hooks are, too.
 _SETTINGS: Final = ("core.fsmonitor=false", f"core.hooksPath={os.devnull}", "core.quotePath=false")
+_IN_CI: Final = "; in CI check out with `fetch-depth: 0` (GitLab: `GIT_DEPTH: 0`)"
+_PARTIAL: Final = "it is a partial clone; fetch the rest: `git fetch --refetch --no-filter`"
 _REGULAR: Final = frozenset({"100644", "100755"})
 _LINK: Final = "120000"
 
@@ -40,17 +42,36 @@ class Repository:
     prefix: str
 
 
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What differs from a revision; paths are relative to the top of the repository, none ends in `/`."""
+
+    commits: tuple[str, ...]
+    """The commits at which HEAD and the revision parted: one, or a few where branches were merged both ways."""
+    paths: frozenset[str]
+    """What differs in the work tree: committed, staged, not staged; a submodule or a link stands for what is in it."""
+    known: frozenset[str]
+    """What Git tracks. Every other file is as new as an untracked one, ignored ones included."""
+
+
 def repository(root: Path) -> Repository:
     """Return the repository that holds a root; raises GitError where there is none, or no Git."""
     result = _git(root, "rev-parse", "--is-inside-work-tree", "--show-prefix")
     lines = os.fsdecode(result.stdout).split("\n")
+    if not result.returncode and lines[0] == "false":
+        message = "this repository is bare, or the root lies in the folder that holds its objects: no work tree is here"
+        raise GitError(message, "check in a clone with a work tree")
     if result.returncode or lines[0] != "true":
         raise _no_repository(root, _words(result))
-    return Repository(root, lines[1])
+    # A name may hold a line break; what is printed ends with one.
+    return Repository(root, "\n".join(lines[1:]).removesuffix("\n"))
 
 
-def commit(found: Repository, revision: str) -> str:
-    """Return the name of the commit that a revision means; raises GitError where there is none."""
+def commit(found: Repository, revision: str, *, history: bool = False) -> str:
+    """Return the name of the commit that a revision means; raises GitError where there is none.
+
+    With `history` a shallow clone is told to fetch what led there, too.
+    """
     if not revision or revision.startswith("-") or "\0" in revision:
         raise GitError(f"`{revision}` is not a revision", "write a branch, tag or commit: `origin/main`")
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
@@ -59,7 +80,9 @@ def commit(found: Repository, revision: str) -> str:
     # A commit that is named in full is believed by rev-parse, whether this clone holds it or not.
     if not result.returncode and not _git(found.root, "cat-file", "-e", f"{name}^{{tree}}").returncode:
         return name
-    raise _no_revision(found, revision)
+    if not result.returncode and not _git(found.root, "cat-file", "-e", name).returncode:
+        raise GitError(f"this clone holds `{revision}`, but not its files", _PARTIAL)
+    raise _no_revision(found, revision, history=history)
 
 
 def listing(found: Repository, name: str) -> list[str]:
@@ -105,13 +128,68 @@ def _batch(found: Repository, name: str, paths: list[str], how: str) -> Iterator
         line = answer[at:end] if end >= 0 else b" missing"
         if line.endswith(b" missing"):
             message = f"this clone does not hold {path} of {name[:12]}"
-            raise GitError(message, "it is a partial clone; fetch the rest: `git fetch --refetch --no-filter`")
+            raise GitError(message, _PARTIAL)
         words = line.split(b" ")
         kind, size, at = (words[1] if len(words) == 3 else words[0]).decode(), int(words[-1]), end + 1
         content = b""
         if how == "--batch" or len(words) == 2:  # a broken link is shown in any case
             content, at = answer[at : at + size], at + size + 1
         yield path, (kind, size), content
+
+
+def changed_since(found: Repository, revision: str) -> Changed:
+    """Return what differs from the commit at which HEAD and a revision parted; raises GitError where Git cannot say.
+
+    Renames are a file that went and one that came. Files that are not tracked are not in `paths`, nor in `known`.
+    """
+    bases = _merge_bases(found, commit(found, revision, history=True), revision)
+    # The work tree is compared, so that HEAD, the index and what was not added are one question. The options undo what
+    # a user's configuration may say; a file is compared by content where its times differ.
+    plain = ("--no-renames", "--no-relative", "--no-ext-diff", "--no-textconv", f"-O{os.devnull}")
+    paths: set[str] = set()
+    for base in bases:
+        result = _git(found.root, "diff", "--name-only", "-z", *plain, "--ignore-submodules=none", base, "--")
+        if result.returncode:
+            raise GitError(f"git cannot compare with {base[:12]}: {_words(result)}", f"run `git fsck`; or {_PARTIAL}")
+        paths |= _names(result.stdout)
+    result = _git(found.root, "ls-files", "-z", "--full-name", ":/")
+    if result.returncode:
+        raise GitError(f"git cannot list the files: {_words(result)}", "run `git fsck`")
+    return Changed(bases, frozenset(paths), frozenset(_names(result.stdout)))
+
+
+def untracked(found: Repository, folder: str, *, ignored: bool = False) -> frozenset[str]:
+    """Return the files below a folder of the root that Git does not track, relative to the root."""
+    without = () if ignored else ("--exclude-standard",)
+    result = _git(found.root, "ls-files", "-z", "--others", *without, "--", f":(literal){folder}")
+    return frozenset(_names(result.stdout))
+
+
+def exists(found: Repository, name: str, path: str) -> bool:
+    """Say whether a commit has something at a path below the root."""
+    return bool(_git(found.root, "ls-tree", "-z", "--full-tree", name, "--", f"{found.prefix}{path}").stdout)
+
+
+def _names(output: bytes) -> set[str]:
+    return {os.fsdecode(name).rstrip("/") for name in output.split(b"\0") if name}
+
+
+def _merge_bases(found: Repository, name: str, revision: str) -> tuple[str, ...]:
+    """Return the commits at which HEAD and a commit parted; raises GitError where there is none."""
+    if _git(found.root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}").returncode:
+        raise GitError("there is no commit on this branch yet", "commit once")
+    result = _git(found.root, "merge-base", "--all", name, "HEAD")
+    bases = tuple(result.stdout.decode("ascii", "replace").split())
+    if bases:
+        return bases
+    if _is_shallow(found):
+        message = f"this clone is shallow: it does not hold the commit at which HEAD and `{revision}` parted"
+        raise GitError(message, f"fetch the history: `git fetch --unshallow`{_IN_CI}")
+    raise GitError(f"HEAD and `{revision}` have no commit in common", "name the commit at which this branch began")
+
+
+def _is_shallow(found: Repository) -> bool:
+    return _git(found.root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
 
 
 def is_dirty(path: Path) -> bool:
@@ -170,14 +248,23 @@ def _no_repository(root: Path, words: str) -> GitError:
     return GitError("this root is not in a Git repository", "compare inside a clone, or run `git init` and commit")
 
 
-def _no_revision(found: Repository, revision: str) -> GitError:
-    shallow = _git(found.root, "rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
+def _no_revision(found: Repository, revision: str, *, history: bool) -> GitError:
+    shallow = _is_shallow(found)
     if revision == "HEAD" and not shallow:
-        return GitError("there is no commit yet", "commit once, or name another revision with `--against`")
+        return GitError("there is no commit yet", "commit once, or name another revision")
     message = f"this clone holds no revision `{revision}`"
     if not shallow:
         return GitError(message, "`git branch --all` and `git tag` list what there is; `git fetch` brings more")
-    return GitError(f"{message}: it is shallow", _fetch(revision))
+    help = f"{_fetch_history(revision)}{_IN_CI}" if history else _fetch(revision)
+    return GitError(f"{message}: it is shallow", help)
+
+
+def _fetch_history(revision: str) -> str:
+    """Return how a shallow clone gets a branch together with where it parted from HEAD."""
+    remote, _, branch = revision.partition("/")
+    if remote == "origin" and branch and not any(sign in revision for sign in "~^@"):
+        return f"fetch it: `git fetch --unshallow origin +refs/heads/{branch}:refs/remotes/origin/{branch}`"
+    return "fetch the history: `git fetch --unshallow`"
 
 
 def _fetch(revision: str) -> str:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+LOWEST_USER: Final = 10000
+"""User and group numbers below belong to hosts: what has escaped a pod could read the files of a node's own user."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedSecurity:

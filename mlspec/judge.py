@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
-from mlspec import names
-from mlspec.check import kubeconform, kustomize, tools
+from mlspec import names, second_opinion
+from mlspec.check import engines, kustomize, tools
+from mlspec.check.engines import Engine
 from mlspec.check.kustomize import Build
 from mlspec.check.repository import check_repository
-from mlspec.check.tools import Tool
-from mlspec.check.versions import schema_folders
 from mlspec.compiled import Compilation, Compiled
 from mlspec.diagnostics import Accepted, Diagnostic, Span
-from mlspec.k8s.resource import Body
-from mlspec.model.operators import minor
 from mlspec.pipeline import drift
 from mlspec.policy.rules import RULES
 
-Progress = Callable[[Sequence[Callable[[], list[Diagnostic]]], str], Iterable[Callable[[], list[Diagnostic]]]]
+_Built = tuple[list[Diagnostic], bool]
+Progress = Callable[[Sequence[Callable[[], _Built]], str], Iterable[Callable[[], _Built]]]
+Overlays = Literal["changed", "all", "none"]
 _NOWHERE = Span("", 0, 0, 0, 0)
 
 
@@ -30,6 +29,8 @@ class Verdict:
     accepted: list[Accepted] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
+    replaced: list[Diagnostic] = field(default_factory=list)
+    """Findings of the compilation that those of another engine stand for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,38 +39,99 @@ class Asked:
 
     environments: Sequence[str] = ()
     """All, if none is named."""
+    kustomize: Overlays = "changed"
+    """The overlays to build: what a change touches and is not known to build, every one afresh, or none."""
+    jobs: int | None = None
+    """Processes at once; as many as there are processors, if it is not said."""
+    engine: Engine | None = None
+    """Who judges by schema; without one, kubeconform gives a second opinion if it is there."""
+
+
+def may_be_remembered(asked: Asked) -> bool:
+    """Say whether verdicts may be taken from before: not where overlays are built afresh, or kubeconform is asked."""
+    return asked.kustomize == "changed" and bool(engines.second(asked.engine).absent)
 
 
 def judge(compilation: Compilation, asked: Asked, progress: Progress) -> Verdict:
     """Run every judge over the chosen environments."""
     verdict, environments = Verdict(), asked.environments
-    chosen = [
-        (compiled, name)
-        for compiled in compilation.projects
-        for name in sorted(compiled.plans)
-        if not environments or name in environments
-    ]
-    objects = sum(compiled.counts.get(name, 0) for compiled, name in chosen)
-    verdict.lines.append(
-        f"checked {_count(len({c.project.name for c, _ in chosen}), 'project')} in "
-        f"{_count(len({name for _, name in chosen}), 'environment')}: {_count(objects, 'object')} valid by schema"
-    )
-    _policy(verdict, chosen)
+    chosen = _chosen(compilation, asked)
+    verdict.lines.append(_looked_at(compilation, chosen))
+    _policy(verdict, _accepted(compilation, chosen))
     verdict.diagnostics += [
         finding for finding in drift(compilation, each_file=False) if _concerns(finding, environments)
     ]
-    named = sorted({name for _, name in chosen})
+    named = sorted(_environments(compilation, chosen))
     workspace = compilation.workspace
     verdict.diagnostics += check_repository(workspace.root, (workspace.environments[name] for name in named))
-    _kustomize(verdict, chosen, progress)
-    _kubeconform(verdict, compilation, chosen)
+    before = sum(known.overlays for known in compilation.known)
+    _kustomize(verdict, _concerned(compilation, asked, chosen), before, asked, progress)
+    _second_opinion(verdict, compilation, chosen, asked)
     return verdict
 
 
-def _policy(verdict: Verdict, chosen: Sequence[tuple[Compiled, str]]) -> None:
+def judge_refused(compilation: Compilation, asked: Asked) -> Verdict:
+    """Run what can judge a root that is refused already: kubeconform, where it is asked for by name."""
+    verdict = Verdict()
+    if asked.engine in (Engine.KUBECONFORM, Engine.ALL):
+        _second_opinion(verdict, compilation, _chosen(compilation, asked), asked)
+    return verdict
+
+
+def _chosen(compilation: Compilation, asked: Asked) -> list[tuple[Compiled, str]]:
+    """Return the projects and environments that are judged."""
+    return [
+        (compiled, name)
+        for compiled in compilation.projects
+        for name in sorted(compiled.plans)
+        if not asked.environments or name in asked.environments
+    ]
+
+
+def _second_opinion(
+    verdict: Verdict, compilation: Compilation, chosen: Sequence[tuple[Compiled, str]], asked: Asked
+) -> None:
+    opinion = second_opinion.ask(compilation, chosen, asked.engine)
+    verdict.lines.append(opinion.line)
+    verdict.diagnostics += opinion.diagnostics
+    verdict.replaced += opinion.replaced
+
+
+def accepted(compilation: Compilation, asked: Asked) -> list[Accepted]:
+    """Return what policy accepted, each once, as far as it could judge: also where something else is wrong."""
+    return _accepted(compilation, _chosen(compilation, asked))
+
+
+def _looked_at(compilation: Compilation, chosen: Sequence[tuple[Compiled, str]]) -> str:
+    """Say how much was judged, what is known from before included."""
+    part, known = compilation.part, compilation.known
+    names = {compiled.project.name for compiled, _ in chosen}.union(*(item.names for item in known))
+    objects = sum(compiled.counts.get(name, 0) for compiled, name in chosen)
+    objects += sum(sum(item.objects.values()) for item in known)
+    what = part.words() if part is not None and part.since else _count(len(names), "project")
+    where = _count(len(_environments(compilation, chosen)), "environment")
+    return f"checked {what} in {where}: {_count(objects, 'object')} valid by schema"
+
+
+def _environments(compilation: Compilation, chosen: Sequence[tuple[Compiled, str]]) -> set[str]:
+    return {name for _, name in chosen}.union(*(item.objects for item in compilation.known))
+
+
+def _accepted(compilation: Compilation, chosen: Iterable[tuple[Compiled, str]]) -> list[Accepted]:
+    """Return what was accepted in the order of the project files, of which some may be known from before."""
+    found: list[tuple[str, Sequence[Accepted]]] = [
+        (compiled.project.file, compiled.opinions[name].accepted)
+        for compiled, name in chosen
+        if name in compiled.opinions
+    ]
+    found += [(item.file, item.accepted) for item in compilation.known]
+    in_order = sorted(found, key=lambda item: item[0])
+    return list(dict.fromkeys(accepted for _, items in in_order for accepted in items))
+
+
+def _policy(verdict: Verdict, accepted: list[Accepted]) -> None:
     """Say what was accepted, each once, whatever the number of environments: an auditor reads it here."""
-    opinions = (compiled.opinions[name] for compiled, name in chosen if name in compiled.opinions)
-    verdict.accepted = list(dict.fromkeys(item for opinion in opinions for item in opinion.accepted))
+    verdict.accepted = accepted
     reasons: dict[tuple[str, ...], list[Accepted]] = {}
     for item in verdict.accepted:
         reasons.setdefault(item.path, []).append(item)
@@ -80,7 +142,7 @@ def _policy(verdict: Verdict, chosen: Sequence[tuple[Compiled, str]]) -> None:
 
 
 def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _concerns(finding: Diagnostic, environments: Sequence[str]) -> bool:
@@ -96,7 +158,25 @@ def _concerns(finding: Diagnostic, environments: Sequence[str]) -> bool:
     return not environments or owner is None or owner in environments
 
 
-def _kustomize(verdict: Verdict, chosen: Sequence[tuple[Compiled, str]], progress: Progress) -> None:
+def _concerned(
+    compilation: Compilation, asked: Asked, chosen: Sequence[tuple[Compiled, str]]
+) -> list[tuple[Compiled, str]]:
+    """Return the projects and environments whose overlays are built."""
+    part = compilation.part
+    if asked.kustomize == "none":
+        return []
+    if asked.kustomize == "all" or part is None:
+        return list(chosen)
+    return [(compiled, name) for compiled, name in chosen if part.builds(compiled.project.file, name)]
+
+
+def _kustomize(
+    verdict: Verdict, chosen: Sequence[tuple[Compiled, str]], before: int, asked: Asked, progress: Progress
+) -> None:
+    """Build overlays; `before` is how many more are known to be as planned."""
+    if asked.kustomize == "none":
+        verdict.lines.append("kustomize: nothing built, since --kustomize is none")
+        return
     tool = tools.find_kustomize()
     if tool is None or tools.too_old(tool):
         found = f"{tool.name} has kustomize {tool.version}, too old" if tool else "there is no kustomize"
@@ -105,22 +185,25 @@ def _kustomize(verdict: Verdict, chosen: Sequence[tuple[Compiled, str]], progres
         verdict.lines.append("kustomize: nothing built")
         return
     builds = [(compiled, name, item) for compiled, name in chosen for item in _builds(compiled, name)]
+    afresh = asked.kustomize == "all"
 
-    def work(compiled: Compiled, name: str, item: Build) -> list[Diagnostic]:
+    def work(compiled: Compiled, name: str, item: Build) -> _Built:
+        verdict = kustomize.build(tool, item, afresh=afresh)
         place = compiled.span(name, ("name",))
-        return [
-            Diagnostic(code, f"{item.folder}: {message}", place, "name")
-            for code, message in kustomize.build(tool, item)
-        ]
+        found = [Diagnostic(code, f"{item.folder}: {words}", place, "name") for code, words in verdict.faults]
+        return found, verdict.is_remembered
 
-    failed = 0
+    failed, remembered = 0, before
     tasks = [lambda compiled=c, name=n, item=i: work(compiled, name, item) for c, n, i in builds]
-    for findings in _in_parallel(tasks, progress):
+    for findings, known in _in_parallel(tasks, asked.jobs or tools.processors(), progress):
         verdict.diagnostics += findings
         failed += bool(findings)
-    version = f" {tool.version}" if tool.version else ""
+        remembered += known
+    total, version = len(builds) + before, f" {tool.version}" if tool.version else ""
+    known_words = f", {remembered:,} of them before" if remembered else ""
     verdict.lines.append(
-        f"{tool.name}'s kustomize{version}: {len(builds) - failed} of {_count(len(builds), 'overlay')} built as planned"
+        f"{tool.name}'s kustomize{version}: {total - failed:,} of {_count(total, 'overlay')} "
+        f"built as planned{known_words}"
     )
 
 
@@ -135,35 +218,10 @@ def _builds(compiled: Compiled, environment: str) -> Iterator[Build]:
     yield Build(project, folder, files, expected)
 
 
-def _in_parallel(tasks: Sequence[Callable[[], list[Diagnostic]]], progress: Progress) -> Iterator[list[Diagnostic]]:
+def _in_parallel(tasks: Sequence[Callable[[], _Built]], jobs: int, progress: Progress) -> Iterator[_Built]:
     """Yield the results in order; the children do the work, so threads are enough."""
     from concurrent.futures import ThreadPoolExecutor  # late: 30 ms that an unchanged root does not need
 
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
         futures = [pool.submit(task) for task in tasks]
         yield from (result() for result in progress([future.result for future in futures], "kustomize build"))
-
-
-def _kubeconform(verdict: Verdict, compilation: Compilation, chosen: Sequence[tuple[Compiled, str]]) -> None:
-    tool = tools.find_kubeconform()
-    if tool is None:
-        verdict.lines.append("kubeconform: skipped, not found (optional; `make tools` builds it)")
-        return
-    total = 0
-    for name in sorted({name for _, name in chosen}):
-        bodies = [body for compiled, other in chosen if other == name for body in _bodies(compiled, name)]
-        total += len(bodies)
-        verdict.diagnostics += _opinion(tool, compilation, name, bodies)
-    verdict.lines.append(f"kubeconform {tools.KUBECONFORM_VERSION}: {_count(total, 'object')} judged")
-
-
-def _bodies(compiled: Compiled, name: str) -> list[Body]:
-    return [*compiled.layout.builds.get(f"{compiled.project.name}/overlays/{name}", ()), *compiled.argocd[name]]
-
-
-def _opinion(tool: Tool, compilation: Compilation, name: str, bodies: Sequence[Body]) -> Iterator[Diagnostic]:
-    environment = compilation.workspace.environments[name]
-    place = environment.tree.span
-    kubernetes = minor(environment.model.kubernetes)
-    for message in kubeconform.judge(tool, bodies, kubernetes, schema_folders(environment.model)):
-        yield Diagnostic("MLS307", message, Span(place.file, place.line, place.column, place.line, place.column))

@@ -17,9 +17,9 @@ from mlspec.ir import Target
 from mlspec.k8s import meta
 from mlspec.k8s.projected import Projection
 from mlspec.k8s.resource import Body, Resource
+from mlspec.k8s.values import at
 from mlspec.model.levels import Level
 from mlspec.plan.history import History
-from mlspec.pod_security.reading import at
 
 _KINDS: Final = {(kind.GVK.api_version, kind.GVK.kind): kind for kind in KINDS.values()}
 _KEPT: Final = b"Prune=false"
@@ -41,16 +41,19 @@ def enforced(target: Target, resources: Sequence[Resource], minor: int, history:
             told = at(resource.body, "metadata", "annotations", meta.POD_SECURITY)
             lowest = pod_security.lower(lowest, told or reached(resource.projection, minor))
     if pod_security.higher(lowest, target.pod_security) != target.pod_security:
-        lowest = pod_security.lower(lowest, of_runs(target, resources, minor, history))
+        lowest = pod_security.lower(lowest, of_runs(target, resources, minor, history)[0])
     return pod_security.higher(lowest, target.pod_security)
 
 
-def of_runs(target: Target, resources: Iterable[Resource], minor: int, history: History) -> Level:
-    """Return the strictest level that the runs reach which were written before and may be there."""
-    lowest: Level = "restricted"
-    for level in _levels_of_runs(target, {resource.run for resource in resources}, minor, history):
-        lowest = pod_security.lower(lowest, level)
-    return lowest
+def of_runs(
+    target: Target, resources: Iterable[Resource], minor: int, history: History
+) -> tuple[Level, tuple[str, ...]]:
+    """Return the strictest level that all runs reach which were written before and may be there, and who sets it."""
+    runs: dict[Level, dict[str, None]] = {}
+    for level, run in _levels_of_runs(target, {resource.run for resource in resources}, minor, history):
+        runs.setdefault(level, {})[run] = None
+    lowest: Level = next((level for level in pod_security.LEVELS if level in runs), "restricted")
+    return lowest, tuple(runs.get(lowest, ()))
 
 
 def reached(projection: Projection, minor: int) -> Level:
@@ -61,13 +64,15 @@ def reached(projection: Projection, minor: int) -> Level:
     return lowest
 
 
-def _levels_of_runs(target: Target, current: set[str | None], minor: int, history: History) -> Iterator[Level]:
+def _levels_of_runs(
+    target: Target, current: set[str | None], minor: int, history: History
+) -> Iterator[tuple[Level, str]]:
     """Yield the levels of runs that were written before: those of the plan as they were written, and those kept."""
     for name, content in history.contents(target.environment or ""):
         if name in current or _KEPT in content:
             told = [level.decode() for level in _LEVEL.findall(content)]
             known = [level for level in pod_security.LEVELS if level in told]
-            yield from known if known else _levels_in(content, target, minor)
+            yield from ((level, name) for level in known or _levels_in(content, target, minor))
 
 
 def _levels_in(content: bytes, target: Target, minor: int) -> Iterator[Level]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mlspec import admin, continuity, levels, pod_security
-from mlspec.check import fits, objects, reachable, references
+from mlspec.check import fits, objects, projected, reachable, references
 from mlspec.check.objects import Fault
 from mlspec.check.quiet import DRIFT, FIGHT
 from mlspec.check.versions import schema_folders
-from mlspec.compiled import Compilation, Compiled
+from mlspec.compiled import Compilation, Compiled, Part
 from mlspec.conflicts import conflicts
 from mlspec.diagnostics import Diagnostic, has_errors, whole_file
 from mlspec.emit import emit, emit_argocd
@@ -18,8 +19,9 @@ from mlspec.files import compare, lock
 from mlspec.files.lock import Lock, State
 from mlspec.files.marks import ROOT, digest, lock_path
 from mlspec.ir import Plan
-from mlspec.k8s.resource import Resource
+from mlspec.k8s.resource import Body, Resource
 from mlspec.layout import PlannedEnvironment, lay_out
+from mlspec.leftovers import leftovers
 from mlspec.model.levels import Level
 from mlspec.plan.resolve import build_base_plan, build_plan
 from mlspec.policy import engine
@@ -28,14 +30,19 @@ from mlspec.policy.subject import Subject
 from mlspec.spec.discover import ENVIRONMENT_FOLDER, GENERATED, PROJECT_FILE
 from mlspec.spec.problems import locate
 from mlspec.spec.workspace import LoadedEnvironment, LoadedProject, Workspace
+from mlspec.validation.objection import Objection
+
+if TYPE_CHECKING:
+    from mlspec.provenance import Seen
 
 
-def compile_workspace(workspace: Workspace, only: Sequence[str] = ()) -> Compilation:
+def compile_workspace(workspace: Workspace, only: Sequence[str] = (), part: Part | None = None) -> Compilation:
     """Compile every project of a workspace; files are laid out only where nothing is wrong.
 
-    With `only`, findings about other environments are left out; their files then cannot be laid out.
+    `part` is what the workspace is of its root, where only what a change touches is asked for. With `only`, findings
+    about other environments are left out; their files then cannot be laid out.
     """
-    compilation = Compilation(workspace, diagnostics=list(workspace.diagnostics))
+    compilation = Compilation(workspace, diagnostics=list(workspace.diagnostics), part=part)
     for project in workspace.projects:
         compiled = _plan(workspace, project, only)
         compilation.projects.append(compiled)
@@ -43,7 +50,8 @@ def compile_workspace(workspace: Workspace, only: Sequence[str] = ()) -> Compila
     sound = not has_errors([*compilation.diagnostics, *conflicts(compilation)])
     for compiled in compilation.projects if sound else ():
         if compiled.plans.keys() == compiled.resources.keys():
-            compilation.diagnostics += _lay_out(workspace, compiled, workspace.root / GENERATED)
+            compiled.later = _lay_out(workspace, compiled, workspace.root / GENERATED)
+            compilation.diagnostics += compiled.later
     conclude(compilation, laid_out=sound)
     return compilation
 
@@ -52,10 +60,12 @@ def conclude(compilation: Compilation, *, laid_out: bool) -> None:
     """Add what concerns the root as a whole: projects against one another, and what is left from before."""
     compilation.diagnostics += conflicts(compilation)
     if laid_out:
-        compilation.admin = admin.changes(compilation.workspace)
+        others = compilation.part.others if compilation.part is not None else ()
+        some = bool(compilation.workspace.projects or others)
+        compilation.admin = admin.changes(compilation.workspace, any_project=some)
     if laid_out and compilation.workspace.complete:
         generated = compilation.workspace.root / GENERATED
-        _leftovers(compilation, generated)
+        leftovers(compilation, generated)
         compilation.diagnostics += continuity.moved_projects(compilation, generated)
 
 
@@ -73,20 +83,32 @@ def _plan(workspace: Workspace, project: LoadedProject, only: Sequence[str]) -> 
             compiled.resources[name] = resources
             compiled.argocd[name] = emit_argocd(plan, resources)
             compiled.counts[name] = len(resources) + len(compiled.argocd[name])
+    judged: list[Seen] = []
     for name in project.variants:
-        found = judge(compiled, name, workspace.environments[name])
-        compiled.diagnostics += found if not only or name in only else ()
+        environment = workspace.environments[name]
+        found = (list(_judge(compiled, environment)), _policy(compiled, environment))
+        if not only or name in only:
+            judged += found[0]
+            compiled.diagnostics += found[1]
+    if judged:
+        from mlspec.provenance import once  # late: most roots have no finding to locate
+
+        compiled.diagnostics += once(judged)
     compiled.diagnostics += _unused(compiled)
     return compiled
 
 
-def judge(compiled: Compiled, name: str, environment: LoadedEnvironment) -> list[Diagnostic]:
+def judge(compiled: Compiled, environment: LoadedEnvironment) -> list[Diagnostic]:
     """Return what schemas, laws and policy have against a project in one environment; the opinion is kept."""
-    found = list(_judge(compiled, name, environment)) if name in compiled.resources else []
-    if not environment.damaged:  # what it says of policy may be what is wrong with it
-        compiled.opinions[name] = _opinion(compiled, name, environment)
-        found += compiled.opinions[name].diagnostics
-    return found
+    return [*(found.alone for found in _judge(compiled, environment)), *_policy(compiled, environment)]
+
+
+def _policy(compiled: Compiled, environment: LoadedEnvironment) -> list[Diagnostic]:
+    """Return the findings of policy in one environment, and keep its opinion."""
+    if environment.damaged:  # what it says of policy may be what is wrong with it
+        return []
+    opinion = compiled.opinions[environment.name] = _opinion(compiled, environment.name, environment)
+    return opinion.diagnostics
 
 
 def _opinion(compiled: Compiled, name: str, environment: LoadedEnvironment) -> Opinion:
@@ -107,7 +129,7 @@ def _opinion(compiled: Compiled, name: str, environment: LoadedEnvironment) -> O
     return opinion
 
 
-def _level_of_runs(compiled: Compiled, name: str, environment: LoadedEnvironment) -> Level:
+def _level_of_runs(compiled: Compiled, name: str, environment: LoadedEnvironment) -> tuple[Level, tuple[str, ...]]:
     minor = pod_security.minor_of(environment.model.kubernetes)
     return levels.of_runs(compiled.plans[name].target, compiled.resources.get(name, ()), minor, compiled.history)
 
@@ -117,29 +139,32 @@ def _unused(compiled: Compiled) -> Iterator[Diagnostic]:
     variants = compiled.project.variants
     if compiled.resources.keys() != variants.keys():
         return
-    accepted = [item for opinion in compiled.opinions.values() for item in opinion.accepted]
     for variant in variants.values():
-        yield from engine.unused(variant.tree, engine.allows(variant.model), accepted)
+        yield from engine.unused(variant.tree, engine.allows(variant.model), compiled.opinions.values())
 
 
-def _judge(compiled: Compiled, name: str, environment: LoadedEnvironment) -> Iterator[Diagnostic]:
+def _judge(compiled: Compiled, environment: LoadedEnvironment) -> Iterator[Seen]:
     """Yield what schemas, law 8 and references have against the objects of one environment."""
-    folders = schema_folders(environment.model)
+    folders, name = schema_folders(environment.model), environment.name
+    if name not in compiled.resources:
+        return
     plan, resources = compiled.plans[name], compiled.resources[name]
     for resource in resources:
-        for fault in (*objects.judge(folders, resource), *fits.judge(resource)):
-            yield _located(compiled, name, resource, fault)
+        faults = [*objects.judge(folders, resource), *fits.judge(resource)]
+        if all(fault.code not in projected.UNREAD for fault in faults):
+            faults += projected.judge(folders, resource)
+        for fault in faults:
+            yield _seen(compiled, environment, resource, fault)
     across = (
         *objects.judge_references(plan, resources),
         *fits.judge_services(resources),
         *reachable.check(plan, resources, _elsewhere(compiled, plan)),
     )
     for resource, fault in across:
-        yield _located(compiled, name, resource, fault)
+        yield _seen(compiled, environment, resource, fault)
     for body in compiled.argocd[name]:
         for fault in objects.judge_body(folders, body):
-            text = f"{body['kind']} {body['metadata']['name']}: {fault.message}"
-            yield Diagnostic(fault.code, text, compiled.span(name, ("name",)), "name", fault.help)
+            yield _seen(compiled, environment, body, fault)
 
 
 def _elsewhere(compiled: Compiled, plan: Plan) -> set[str]:
@@ -148,13 +173,22 @@ def _elsewhere(compiled: Compiled, plan: Plan) -> set[str]:
     return {other.namespace for other in others if other.namespace not in (None, plan.target.namespace)}
 
 
-def _located(compiled: Compiled, name: str, resource: Resource, fault: Fault) -> Diagnostic:
-    """Return a fault of an object as a finding at its workload, or at the operation of a patch that brought it."""
-    origin = (*resource.origin, *fault.origin)
+def located(compiled: Compiled, environment: LoadedEnvironment, of: Resource | Body, fault: Fault) -> Diagnostic:
+    """Return a fault of an object as a finding at the field that made it, or at the operation of a patch that did."""
+    return _seen(compiled, environment, of, fault).alone
+
+
+def _seen(compiled: Compiled, environment: LoadedEnvironment, of: Resource | Body, fault: Fault) -> Seen:
+    """Return a fault of an object, which is one of Argo CD's where it is no resource."""
+    from mlspec.provenance import View, seen  # late: as above
+
+    body, origin = (of.body, of.origin) if isinstance(of, Resource) else (of, ("name",))
+    variant = compiled.project.variants[environment.name]
+    view = View(compiled.plans[environment.name], body, origin, variant, environment)
     # What law 8 has against an operation is the same in every environment, and then said once.
     quiet = fault.operation is not None and fault.code in (FIGHT, DRIFT)
-    text = fault.message if quiet else f"{resource.key} in {name}: {fault.message}"
-    return Diagnostic(fault.code, text, compiled.span(name, origin), ".".join(origin), fault.help)
+    objection = Objection(fault.code, fault.message, fault.path, fault.help)
+    return seen(view, objection, fault.operation, general=quiet)
 
 
 def _lay_out(workspace: Workspace, compiled: Compiled, generated: Path) -> list[Diagnostic]:
@@ -198,30 +232,16 @@ def _lock(workspace: Workspace, compiled: Compiled) -> Lock:
     return Lock(inputs, outputs, tuple(compiled.layout.superseded))
 
 
-def _leftovers(compilation: Compilation, generated: Path) -> None:
-    """Find projects that are gone, and files that no lock accounts for."""
-    names = {compiled.project.name for compiled in compilation.projects}
-    owned = set(lock.read_state(generated, ROOT).owned)
-    owned |= compilation.admin.lock.outputs.keys() if compilation.admin and compilation.admin.lock else set()
-    for item in compilation.projects:
-        owned |= item.layout.files.keys()
-        owned |= lock.read_state(generated, item.project.name).owned.keys()
-    for name in lock.locked_projects(generated):
-        if name not in names:
-            state = lock.read_state(generated, name)
-            owned |= state.owned.keys()
-            compilation.gone.append(compare.compare(generated, name, {}, None, state))
-    for path in compare.foreign(generated, owned):
-        (compilation.temporaries if compare.is_temporary(path) else compilation.strays).append(path)
-
-
 def drift(compilation: Compilation, *, each_file: bool = True) -> list[Diagnostic]:
     """Return how generated/ differs from what it should be, by file; nothing is written.
 
     Without `each_file`, a project that was never generated is one finding.
     """
     found: list[Diagnostic] = []
+    part = compilation.part
     for change in compilation.changes:
+        if change.project == ROOT and part is not None and not part.concerns_root:
+            continue
         missing = [finding for finding in change.drift if finding.code == "MLS502"]
         lock_file = f"{GENERATED}/{lock_path(change.project)}"
         alone = not (change.writes or change.removes or change.refusals) and len(change.drift) == 1

@@ -75,13 +75,19 @@ def _mapping(lines: list[str], value: dict[str, Any], pad: str) -> None:
         if len(written) > _LONGEST_KEY // 4 and len(written.encode()) > _LONGEST_KEY:
             lines.append(f"{pad}? {written}")
             written = ""
-        _value(lines, f"{pad}{written}:", item, pad)
+        if item.__class__ is str and "\n" not in item:  # what most are, without another call
+            lines.append(f"{pad}{written}: {_string(item)}")
+        else:
+            _value(lines, f"{pad}{written}:", item, pad)
 
 
 def _list(lines: list[str], value: list[Any], pad: str) -> None:
     """Add the items of a list; a collection inside starts on the line of its dash."""
     inner = pad + "  "
     for item in value:
+        if item.__class__ is str and "\n" not in item:
+            lines.append(f"{pad}- {_string(item)}")
+            continue
         if not item or not isinstance(item, dict | list):
             _value(lines, f"{pad}-", item, pad)
             continue

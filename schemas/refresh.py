@@ -1,4 +1,6 @@
-"""Rebuild the vendored schemas: SOURCES.toml (pinned registry packages) in, `kubernetes/` and `crds/` out.
+"""Rebuild the vendored schemas: SOURCES.toml (pinned registry packages) in, `kubernetes/`, `crds/`, `catalogue/` out.
+
+`kubernetes/` and `crds/` are what mlspec reads; `catalogue/` holds the same files under the names of public catalogues.
 
     python schemas/refresh.py                  download, rebuild, rewrite the files and their hashes
     python schemas/refresh.py --check          rebuild in memory; name each file that differs
@@ -29,7 +31,7 @@ Json = dict[str, Any]
 
 HERE: Final = Path(__file__).resolve().parent
 INDEX: Final = "SOURCES.toml"
-OWNED: Final = ("crds", "kubernetes")
+OWNED: Final = ("catalogue", "crds", "kubernetes")
 
 OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _NUMBER: Final = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
@@ -49,8 +51,10 @@ COMBINERS: Final = {"allOf", "anyOf", "oneOf"}
 NESTED: Final = COMBINERS | {"properties", "items", "not", "additionalProperties"}
 KEPT: Final = re.compile(
     "required|enum|format|default|minimum|maximum|uniqueItems|(min|max)(Length|Items|Properties)"
-    "|x-kubernetes-(int-or-string|preserve-unknown-fields)"
+    "|x-kubernetes-(int-or-string|preserve-unknown-fields|embedded-resource|list-map-keys)"
 )
+# All that decides whether a rule of CEL holds, and what the server says then.
+RULE: Final = ("fieldPath", "message", "messageExpression", "optionalOldSelf", "reason", "rule")
 DROPPED: Final = {"description", "title", "example", "externalDocs", "nullable", "$schema", "$id"}
 # A smaller part is not worth the jump to its definition.
 HOIST_FROM_BYTES: Final = 120
@@ -142,7 +146,9 @@ def keywords(node: Json) -> Json:
         elif key == "pattern":
             kept[key] = portable(value)
         elif key == "x-kubernetes-validations":
-            kept[key] = [{k: rule[k] for k in ("message", "rule") if k in rule} for rule in value]
+            kept[key] = [{k: rule[k] for k in RULE if k in rule} for rule in value]
+        elif key == "x-kubernetes-list-type":
+            kept |= {key: value} if value != "atomic" else {}  # as good as none
         elif KEPT.fullmatch(key):
             kept[key] = value
         elif key not in DROPPED | NESTED and not key.startswith("x-kubernetes-"):
@@ -249,6 +255,26 @@ def build_file(name: str, origin: Path, newest: Path) -> bytes:
     return finish(tidy(found[version]), group, version, kind, pool)
 
 
+def catalogued(name: str, content: bytes) -> str:
+    """A file's other name: the whole group as a folder, so that no two groups can meet.
+
+    `crds/kserve-0.16/inferenceservice-serving-v1beta1.json` is
+    `catalogue/kserve-0.16/serving.kserve.io/inferenceservice_v1beta1.json`. kubeconform calls the core group v1.
+    """
+    properties = json.loads(content)["properties"]
+    (api_version,), (kind,) = properties["apiVersion"]["enum"], properties["kind"]["enum"]
+    group, _, version = api_version.rpartition("/")
+    release = name.split("/")[1]
+    if name.startswith("kubernetes/"):
+        release = "kubernetes-" + release.removeprefix("v").removesuffix(".0-standalone-strict")
+    return f"catalogue/{release}/{group or version}/{kind.lower()}_{version}.json"
+
+
+def with_catalogue(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Files, each under both of its names."""
+    return dict(files) | {catalogued(name, content): content for name, content in files.items()}
+
+
 def build() -> dict[str, bytes]:
     """Every file that this script owns, SOURCES.toml included, by path below schemas/."""
     sources = read_sources()
@@ -260,7 +286,7 @@ def build() -> dict[str, bytes]:
         # A CRD names no Kubernetes minor; its metadata is judged by the newest.
         newest = max(origin.parent for origin in origins.values() if origin.suffix == ".json")
         built = {name: build_file(name, origin, newest) for name, origin in sorted(origins.items())}
-    return built | {INDEX: render_index(sources, built)}
+    return with_catalogue(built) | {INDEX: render_index(sources, built)}
 
 
 def compare(wanted: Mapping[str, str]) -> int:
@@ -283,6 +309,8 @@ def main() -> int:
     try:
         if chosen.offline_check:
             rows = {name: row["sha256"] for source in read_sources() for name, row in source["files"].items()}
+            found = {name: (HERE / name).read_bytes() for name in rows if (HERE / name).is_file()}
+            rows |= {catalogued(name, content): rows[name] for name, content in found.items()}
             return compare(rows | {INDEX: sha256((HERE / INDEX).read_bytes())})
         built = build()
     except (RefreshError, OSError) as error:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
+from mlspec.check import fits, projected
+from mlspec.check.objects import Fault
 from mlspec.ir import Place
 from mlspec.k8s.projected import Projection
 from mlspec.k8s.resource import Resource
 from mlspec.projection import kubernetes, training_operator
+from mlspec.schemas import kubernetes_folder
+from mlspec.validation import native
+from mlspec.validation.declared import declared
+from mlspec.validation.objection import Objection
 
 Body = dict[str, Any]
 
@@ -40,6 +47,17 @@ def resource(body: Body) -> Resource:
     """Return a job with its projection, as the pipeline holds it."""
     projection = _PROJECTED[body["kind"]](body)
     return Resource(body, Place.PIPELINE, ("steps", "train"), body["metadata"]["name"], projection=projection)
+
+
+def faults(resource: Resource, kubernetes: str = "1.34") -> list[Fault]:
+    """Return what the server's own rules and law 6 have against an object and what is projected of it."""
+    folders = (kubernetes_folder(kubernetes),)
+    own = [Fault(code, message, help, path=path) for code, message, path, help in _own(resource, folders)]
+    return [*own, *fits.judge(resource), *projected.judge(folders, resource)]
+
+
+def _own(resource: Resource, folders: tuple[Path, ...]) -> Iterator[Objection]:
+    return native.judge(resource.body, declared(folders))
 
 
 def template(body: Body, role: str = "") -> Body:

@@ -9,7 +9,7 @@ from tests.strategies import Root, roots
 
 _DESTINATIONS: Data = {
     "world": {"cidrs": ["0.0.0.0/0", "::/0"], "ports": [443, 80]},
-    "near-metadata": {"cidrs": ["169.254.0.0/16", "fd00:ec2::/64"], "ports": [80]},
+    "near-metadata": {"cidrs": ["169.254.0.0/15", "fd00:ec2::/64"], "ports": [80]},
     "one-address": {"cidrs": ["192.0.2.1/32", "2001:db8::1/128"], "ports": [1, 65535]},
     "all-but-nothing": {"cidrs": ["255.255.255.255/32", "0.0.0.0/32"]},
     "store": {"namespace": "store", "podLabels": {"app": "minio", "tier": "storage"}, "ports": [9000, 9001]},

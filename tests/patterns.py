@@ -78,7 +78,12 @@ def _uses_of(
     pattern = re.compile(text, flags)
     methods = {method}
     if method == "compile":
-        owners = {name for name, value in vars(module).items() if value == re.compile(text, flags)}
+        mine = {name: value for name, value in vars(module).items() if isinstance(value, re.Pattern)}
+        shown = {
+            name: value.pattern.decode("latin-1") if isinstance(value.pattern, bytes) else value.pattern
+            for name, value in mine.items()
+        }
+        owners = {name for name in mine if (shown[name], mine[name].flags & ~re.UNICODE) == (text, flags & ~re.UNICODE)}
         found = {a.attr for a in attributes if isinstance(a.value, ast.Name) and a.value.id in owners}
         methods = found & set(_METHODS) or set(_METHODS)
     for kind in sorted({"anywhere" if name not in _AT_START else name for name in methods}):

@@ -69,13 +69,19 @@ def test_late_imports_are_for_start_up_time_and_listed() -> None:
         "mlspec/commands/explain.py: mlspec.commands.explaining",
         "mlspec/commands/explain.py: mlspec.commands.explaining_run",
         "mlspec/commands/explain.py: mlspec.policy.rules",
+        "mlspec/commands/explain.py: mlspec.validation.webhooks",
         "mlspec/commands/generate.py: mlspec.commands.generating",
+        "mlspec/commands/reporting.py: mlspec.report",
         "mlspec/judge.py: concurrent.futures",
         "mlspec/k8s/patch.py: jsonpatch",
         "mlspec/model/scalars.py: ipaddress",
         "mlspec/parallel.py: concurrent.futures",
+        "mlspec/pipeline.py: mlspec.provenance",
         "mlspec/report/hidden.py: mlspec.literals.redaction",
         "mlspec/report/json.py: mlspec.literals.redaction",
+        "mlspec/validation/cel/__init__.py: mlspec.validation.cel",
+        "mlspec/second_opinion.py: mlspec.provenance",
+        "mlspec/validation/native/addresses.py: ipaddress",
     }
 
 

@@ -358,6 +358,7 @@ def test_json_is_all_that_stands_on_stdout(tmp_path: Path) -> None:
             }
         ],
         "accepted": [],
+        "judges": [],
         "summary": {"errors": 1, "warnings": 0, "notes": 0},
     }
 

@@ -33,9 +33,9 @@ from mlspec.compiled import Compilation
 from mlspec.diagnostics import has_errors
 from mlspec.k8s import meta
 from mlspec.pipeline import compile_workspace
-from mlspec.report.changes import markdown
 from mlspec.report.changes.lines import Section
 from mlspec.report.changes.sections import opening, sections
+from mlspec.report.inline import code
 from mlspec.spec.load import load
 from mlspec.spec.workspace import Workspace
 from tests.edits import HASHED_EDITS, UNHASHED_EDITS
@@ -665,7 +665,7 @@ def _all_sections(root: Path) -> Iterator[Section]:
 
 @given(st.text(max_size=60))
 def test_whatever_users_write_is_one_code_span(text: str) -> None:
-    shown = markdown.code(text)
+    shown = code(text)
     assert "\n" not in shown
     assert "\r" not in shown
     fence = re.match("`+", shown)

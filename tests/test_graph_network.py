@@ -41,7 +41,7 @@ demo in dev
     to    chat                                                        TCP 8080
   fetch  job, 1 pod
     from  nobody
-    to    hub and mirror: 0.0.0.0/0 without the metadata service      TCP 443
+    to    hub: 0.0.0.0/0 without the metadata service                 TCP 443
           minio: pods app=minio in store                              TCP 443
   train  pytorch, 3 pods
     from  the other pods of its run                                   all ports
@@ -66,7 +66,7 @@ flowchart LR
     p1g1["chat-gate<br/>the gate, 1 pod, no network"]
   end
   p1d1{{"DNS<br/>pods k8s-app=kube-dns in kube-system"}}
-  p1d2{{"hub and mirror<br/>0.0.0.0/0 without the metadata service"}}
+  p1d2{{"hub<br/>0.0.0.0/0 without the metadata service"}}
   p1d3{{"minio<br/>pods app=minio in store"}}
   p1d4{{"s3<br/>10.0.0.0/8"}}
   p1d5{{"the gateway<br/>pods app=istio-ingressgateway in istio-system"}}
@@ -95,6 +95,19 @@ def test_text(root: Path) -> None:
     assert result.stdout == TEXT
     assert snapshot(root) == before
     assert mlspec(root, "graph", "--network", "-e", "prod").stdout == TEXT.replace("in dev", "in prod")
+
+
+def test_each_end_has_the_names_that_are_asked_for(root: Path) -> None:
+    """Two destinations may open the same: one flow, of which each workload is told what it asked for."""
+    path = root / "mlproject.yaml"
+    path.write_text(
+        path.read_text().replace("egress: [s3]", "egress: [mirror]").replace("[the-model]", "[mirror, hub]")
+    )
+    lines = [
+        line.split("  TCP")[0].strip() for line in mlspec(root, "graph", "--network", "-e", "dev").stdout.splitlines()
+    ]
+    ends = [line.removeprefix("to").strip() for line in lines if "0.0.0.0/0" in line]
+    assert [end.partition(":")[0] for end in ends] == ["hub and mirror", "hub", "mirror"]
 
 
 def test_mermaid(root: Path) -> None:

@@ -1,7 +1,15 @@
 """Law 10 for input that means harm: each class ends in a finding at its place, soon, and nothing leaks or is followed.
 
-What YAML itself can do is in test_source.py, what stands in the way below generated/ in test_files.py, floods of one
-kind in test_cli.py, and inputs without end in tests/fuzz.
+The classes, and where each is tried:
+
+- size, of files, texts, keys, findings and projects: here; of values and documents in test_source.py
+- depth, aliases, merge keys, tags and surrogates: test_source.py
+- numbers with thousands of digits: test_scalars.py
+- characters that hide or turn text: here
+- traversal by `..`, absolute paths, symbolic links, devices: here; below generated/: test_files.py
+- templates and patterns in names and text: here
+- URIs that lead elsewhere, or hold credentials: here, and test_literals.py
+- floods of one kind: test_cli.py; patches without end: test_patched.py; inputs without end: tests/fuzz
 """
 
 from __future__ import annotations

@@ -97,27 +97,6 @@ def test_a_valid_build_is_remembered_and_a_changed_one_is_not(
     assert builds() == 1
 
 
-def test_kubeconform_is_optional_and_its_absence_is_said(example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tools, "find_kubeconform", lambda: None)
-    result = mlspec(example, "check")
-    assert result.code == 0
-    assert "kubeconform: skipped, not found" in result.stderr
-
-
-def test_a_kubeconform_that_refuses_or_judges_less_is_a_finding(
-    example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refuse = '{"resources": [{"kind": "Job", "name": "x", "msg": "no"}], "summary": {"valid": 1, "skipped": 0}}'
-    less = '{"resources": [], "summary": {"valid": 1, "skipped": 3}}'
-    for output, words in ((refuse, "Job x: no"), (less, "1 of"), ("oops", "no verdict")):
-        program = _program(tmp_path, "kubeconform", f"cat >/dev/null; echo '{output}'")
-        monkeypatch.setattr(tools, "find_kubeconform", lambda p=program: Tool("kubeconform", p, (str(p),)))
-        result = mlspec(example, "check", "--output-format", "concise")
-        assert result.code == 1
-        assert result.stdout.count("error[MLS307]") == 3
-        assert words in result.stdout
-
-
 def test_a_root_below_the_top_of_its_repository_says_so(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     root = make_root(tmp_path / "teams" / "vision", 'steps: {a: {kind: job, image: "a:1"}}\n')

@@ -16,7 +16,9 @@ from mlspec import yamltext
 from mlspec.check import quiet
 from mlspec.check.schema import check_schema
 from mlspec.check.versions import schema_folders
+from mlspec.codes.native import NATIVE
 from mlspec.codes.policy import POLICY
+from mlspec.codes.webhooks import WEBHOOKS
 from mlspec.compiled import Compilation
 from mlspec.diagnostics import has_errors
 from mlspec.k8s.resource import Body
@@ -132,7 +134,8 @@ def test_a_patch_is_refused_or_keeps_every_law(case: tuple[str, str, list[Data]]
     assert compilation.projects[0].layout.files
 
 
-_CODES = {"MLS104", "MLS105", "MLS210", "MLS301", "MLS303", "MLS308", "MLS309", "MLS310", "MLS311", "MLS312"}
+_CODES = {"MLS104", "MLS105", "MLS210", "MLS301", "MLS303", "MLS308", "MLS309", "MLS310", "MLS311", "MLS312", "MLS318"}
+_CODES |= NATIVE.keys() | WEBHOOKS.keys()
 _OWNED = {"ttlSecondsAfterFinished", "suspend", "generateName", "status", "finalizers", "ownerReferences"}
 _FREE = {"labels", "annotations", "nodeSelector", "matchLabels", "data"}
 

@@ -124,6 +124,17 @@ def test_no_schema_is_a_finding() -> None:
         assert [found.code for found in schema.check_schema(folders, body)] == ["MLS302"]
 
 
+def test_no_schema_says_which_releases_have_one() -> None:
+    folders = (kubernetes_folder("1.34"), operator_folder("kserve-0.16"))
+    job = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob"}
+    (found,) = schema.check_schema(folders, job)
+    assert found.help == "there is one for training-operator-1.8, training-operator-1.9"
+    (found,) = schema.check_schema(folders, {"apiVersion": "v1", "kind": "Volume"})
+    assert found.help == "no release that mlspec knows has it"
+    (found,) = schema.check_schema(folders[1:], {"apiVersion": "batch/v1", "kind": "Job"})
+    assert found.help.startswith("there is one for v1.31.0, v1.32.0")
+
+
 # Law 8
 
 _SELECTORS = ("selector", "podSelector", "namespaceSelector", "matchLabels", "emptyDir")

@@ -12,6 +12,7 @@ from mlspec import yamltext
 from mlspec.check import quiet
 from mlspec.k8s import patch
 from mlspec.k8s.resource import Body
+from mlspec.k8s.values import copied
 from tests.samples import bodies, sample
 
 _HERE = Path(__file__).parent
@@ -38,7 +39,7 @@ def of_kind(kind: str) -> Body:
 
 def with_field(kind: str, path: str, value: Any) -> Body:
     """Return an object with one more field, or another value in it."""
-    found: Body = patch.copied(of_kind(kind))
+    found: Body = copied(of_kind(kind))
     patch._done(found, {"op": "add", "path": path, "value": value})
     return found
 

@@ -301,8 +301,12 @@ def test_what_an_opening_leaves_out(cidr: str, excepted: list[str]) -> None:
 
 
 def test_what_is_a_metadata_service() -> None:
-    meant = ["169.254.169.254/32", "fd00:ec2::254/128", "::ffff:169.254.169.254/128"]
-    assert [cidr for cidr in (*meant, "169.254.169.253/32", "0.0.0.0/0", "::/0") if is_metadata(network(cidr))] == meant
+    meant = [
+        *("169.254.169.254/32", "fd00:ec2::254/128", "::ffff:169.254.169.254/128", "169.254.0.0/16", "fe80::1/128"),
+        *("169.254.170.2/32", "fd00:ec2::23/128", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32"),
+    ]
+    others = ("169.254.20.10/32", "169.253.0.0/16", "100.100.100.201/32", "168.63.0.0/16", "0.0.0.0/0", "::/0")
+    assert [cidr for cidr in (*meant, *others) if is_metadata(network(cidr))] == meant
 
 
 def test_what_the_package_offers() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mlspec.check.references import check_argocd, check_references, matches
+from mlspec.check.references import check_argocd, check_references, field, matches
 from mlspec.compiled import Compiled
 from mlspec.k8s.resource import Resource
 from mlspec.pipeline import compile_workspace
@@ -136,3 +136,31 @@ def test_only_the_guard_of_default_deny_matches_nothing(compiled: Compiled) -> N
     assert guarded == ["image-classifier-default-deny"]
     for policy in policies:
         assert policy["spec"]["policyTypes"] == [way for way in ("Ingress", "Egress") if way.lower() in policy["spec"]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "edit", "path"),
+    [
+        ("Service", "metrics", _set("spec", "selector", "mlspec.dev/service", value="x"), ("spec", "selector")),
+        ("ServiceMonitor", "", _set("spec", "endpoints", 0, "port", value="metric"), ("spec", "endpoints")),
+        ("RoleBinding", "viewer", _set("roleRef", "name", value="reader"), ("roleRef", "name")),
+        (
+            "InferenceService",
+            "",
+            _set("spec", "predictor", "model", "storageUri", value="pvc://gone/x"),
+            ("spec", "predictor", "model", "storageUri"),
+        ),
+        (
+            "NetworkPolicy",
+            "train",
+            _set("spec", "podSelector", "matchLabels", "mlspec.dev/step", value="trian"),
+            ("spec", "podSelector"),
+        ),
+    ],
+)
+def test_a_broken_reference_names_its_field(
+    compiled: Compiled, kind: str, name: str, edit: Callable[[Body], None], path: tuple[str, ...]
+) -> None:
+    resources = _edited(compiled.resources["prod"], kind, edit, name)
+    found = [(resource.body, message) for resource, message in check_references(compiled.plans["prod"], resources)]
+    assert path in [field(body, message) for body, message in found if body["kind"] == kind]

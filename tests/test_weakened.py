@@ -188,7 +188,7 @@ CASES = list(_cases())
 def _findings(compiled: Compiled, environment: str, resources: list[Resource]) -> list[Diagnostic]:
     changed = replace(compiled, resources={**compiled.resources, environment: resources}, opinions={})
     workspace = next(each.workspace for each in _compilations() if compiled in each.projects)
-    return judge(changed, environment, workspace.environments[environment])
+    return judge(changed, workspace.environments[environment])
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from mlspec.changes import access, data, exposure, objects, runs, services
+from mlspec.changes import access, data, exposure, objects, runs, security, services
 from mlspec.changes.sides import Project, Side
 from mlspec.changes.values import Change, Differences, EnvironmentChanges, ProjectChanges
 
@@ -45,6 +45,8 @@ def compare(before: Side | None, after: Side | None) -> Differences:
         exposure=tuple(exposure.exposure(before, after)),
         data=tuple(data.data(before, after)),
         access=tuple(access.access(before, after)),
+        security=tuple(security.security(before, after)),
+        policy=tuple(security.policy(before, after)),
         argocd=tuple(objects.argocd(before, after)),
         deletions=tuple(objects.deletions(before, after)),
         others=tuple(objects.others(before, after)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from mlspec.changes import access, data, exposure, services
+from mlspec.changes import access, data, exposure, security, services
 from mlspec.changes.fields import differences, same
 from mlspec.changes.sides import Side
 from mlspec.changes.values import Change, Deletion, Image, Object
@@ -73,6 +73,8 @@ def _told(
         return key.name in openings
     if key.kind == data.KIND:
         return was is None or not same(was.body["spec"], now.body["spec"])
+    if security.tells(key, was.body if was is not None else None, now.body):
+        return True
     return key.kind in access.KINDS and (was is not None or key.kind != "ServiceAccount")
 
 

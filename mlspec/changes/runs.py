@@ -80,12 +80,12 @@ def later(before: Side | None, after: Side | None) -> Iterator[Later]:
 
 
 def _written(before: Side, after: Side, step: str) -> Iterator[Field]:
-    """Yield what is written otherwise for a step; what it may reach is told as openings."""
+    """Yield what is written otherwise for a step; what it may reach and what it accepts are told elsewhere."""
     was, now = (
         side.steps[step].workload.spec.model_dump(mode="json", by_alias=True, exclude_none=True)
         for side in (before, after)
     )
-    yield from (field for field in differences(was, now) if field.path != "egress")
+    yield from (field for field in differences(was, now) if field.path.partition(".")[0] not in ("allow", "egress"))
 
 
 def changed_inputs(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Field, ...]:

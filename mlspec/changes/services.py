@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from mlspec.changes.fields import differences
 from mlspec.changes.load import load
@@ -13,6 +13,9 @@ from mlspec.ir import Stated
 from mlspec.ir_runs import Thresholds
 from mlspec.k8s import meta
 from mlspec.k8s.resource import Key, Resource
+
+_TOLD: Final = ("allow", "egress")
+"""Fields that are told elsewhere: as openings of NetworkPolicies, and as what is said of policy rules."""
 
 
 def services(before: Side | None, after: Side | None) -> Iterator[Service]:
@@ -79,8 +82,7 @@ def _bodies(before: Resource | None, after: Resource | None) -> tuple[Field, ...
 
 def _dump(stated: Stated) -> Any:
     dumped = stated.workload.spec.model_dump(mode="json", by_alias=True, exclude_none=True)
-    # What a service may reach is the business of the NetworkPolicy, where it is told as an opening.
-    return {key: value for key, value in dumped.items() if key != "egress"} | _judges(stated)
+    return {key: value for key, value in dumped.items() if key not in _TOLD} | _judges(stated)
 
 
 def _judges(stated: Stated) -> dict[str, Any]:

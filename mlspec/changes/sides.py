@@ -22,6 +22,8 @@ class Side:
     """Names of the runs whose files are there, current or superseded."""
     partial: bool = False
     """True where errors stand in the way of objects: only the runs are known."""
+    allow: Mapping[str, str] = field(default_factory=dict)
+    """What the project as a whole accepts: the reason by code."""
 
     @property
     def steps(self) -> dict[str, Stated]:

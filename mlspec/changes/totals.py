@@ -39,6 +39,14 @@ class Totals:
     """Claims that come, go or change."""
     access: int = 0
     """Roles, bindings and accounts that differ."""
+    security: int = 0
+    """What pods may do otherwise, levels of namespaces, and keys that are asked of a secret store."""
+    policy: int = 0
+    """Reasons that accept findings, and weights of rules, that differ."""
+    accepted: int = 0
+    """Of those: findings that are accepted and were not before."""
+    lowered: int = 0
+    """Of those: rules that weigh less than was said of them before."""
     refused: int = 0
     """Changes of claims that the API server will refuse."""
 
@@ -70,6 +78,10 @@ def totals(found: Iterable[Differences]) -> Totals:
         deletions=sum(not deletion.stays for item in all_of_them for deletion in item.deletions),
         data=sum(len(item.data) for item in all_of_them),
         access=sum(len(item.access) for item in all_of_them),
+        security=sum(len(item.security) for item in all_of_them),
+        policy=sum(len(item.policy) for item in all_of_them),
+        accepted=sum(opinion.accepts for item in all_of_them for opinion in item.policy),
+        lowered=sum(opinion.lowered for item in all_of_them for opinion in item.policy),
         refused=sum(bool(data.refused) for item in all_of_them for data in item.data),
     )
 

@@ -176,6 +176,36 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
+class Security:
+    """What pods may do otherwise than before, or what is asked of a secret store."""
+
+    kind: str
+    """`namespace`, `secret`, `step` or `service`."""
+    name: str
+    field: Field
+    """The level that the namespace enforces, the key of a Secret with where it comes from, or a field of the spec."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What is said of a policy rule: the reason that accepts its findings, or its weight in the environment."""
+
+    code: str
+    where: str
+    """`project`, `step <name>` or `service <name>`, which accept; `environment`, which weighs."""
+    before: str | None
+    """The reason or the weight; None where nothing was said."""
+    after: str | None
+    lowered: bool = False
+    """True where a rule weighs less than before: than was said of it, or than it does where nothing is said."""
+
+    @property
+    def accepts(self) -> bool:
+        """Say whether findings are accepted that were not before."""
+        return self.where != "environment" and self.before is None
+
+
+@dataclass(frozen=True, slots=True)
 class Image:
     """Images of a workload that changed."""
 
@@ -216,6 +246,8 @@ class Differences:
     exposure: tuple[Opening, ...] = ()
     data: tuple[Data, ...] = ()
     access: tuple[Access, ...] = ()
+    security: tuple[Security, ...] = ()
+    policy: tuple[Opinion, ...] = ()
     argocd: tuple[Object, ...] = ()
     deletions: tuple[Deletion, ...] = ()
     others: tuple[Object, ...] = ()

@@ -53,11 +53,12 @@ def pods(plan: Plan, resources: Sequence[Resource]) -> list[Pods]:
     """Return the pods that will exist, those that are alike once, and a pod of the project that nobody accounts for."""
     namespace = plan.target.namespace or ""
     by_object = {(each.facts.gvk.kind, each.workload.object_name): each for each in plan.workloads}
+    within = network.neighbours(plan)
     found = []
     for resource in resources:
         alike = resource.projection.pods if resource.projection is not None else ()
         stated = by_object.get((resource.body["kind"], resource.body["metadata"]["name"])) if alike else None
-        ingress = tuple(network.ingress(plan, stated)) if stated is not None else ()
+        ingress = tuple(network.ingress(plan, stated, within)) if stated is not None else ()
         egress = tuple(network.egress(plan, stated)) if stated is not None else ()
         for each in alike:
             endpoint = pod(each.first, namespace)

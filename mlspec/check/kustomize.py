@@ -27,12 +27,29 @@ class Build:
     expected: Sequence[Body]
 
 
-def build(tool: Tool, item: Build) -> list[tuple[str, str]]:
-    """Return (code, message) for everything that is wrong with an overlay; a known verdict costs no process."""
-    contents = [text for path, content in sorted(item.files.items()) for text in (path, content.decode())]
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of an overlay."""
+
+    faults: Sequence[tuple[str, str]]
+    """Code and message of everything that is wrong; empty where it builds to what was planned."""
+    is_remembered: bool = False
+    """True where the same bytes were built before, by the same program."""
+
+
+def build(tool: Tool, item: Build, *, afresh: bool = False) -> Verdict:
+    """Return what is wrong with an overlay; a known verdict costs no process, unless it is asked for `afresh`."""
+    contents = [part for path, content in sorted(item.files.items()) for part in (path, content)]
     key = tools.content_key(tool, [item.folder, *contents, json.dumps(item.expected, sort_keys=True)])
-    if cache.recall("builds", key) is not None:
-        return []
+    if not afresh and cache.recall("builds", key) is not None:
+        return Verdict([], is_remembered=True)
+    faults = _faults(tool, item)
+    if not faults:
+        cache.remember("builds", key, "equal")
+    return Verdict(faults)
+
+
+def _faults(tool: Tool, item: Build) -> list[tuple[str, str]]:
     with tempfile.TemporaryDirectory(prefix="mlspec-") as folder:
         for path, content in item.files.items():
             target = Path(folder) / path
@@ -43,12 +60,9 @@ def build(tool: Tool, item: Build) -> list[tuple[str, str]]:
         reason = result.stderr.replace(folder, "").strip().splitlines()
         return [("MLS304", f"kustomize cannot build it: {reason[-1] if reason else 'no reason given'}")]
     try:
-        differences = list(compare(item.expected, yamltext.load_all(result.stdout)))
+        return [("MLS305", words) for words in compare(item.expected, yamltext.load_all(result.stdout))]
     except yaml.YAMLError:
         return [("MLS304", "kustomize built something that is not YAML")]
-    if not differences:
-        cache.remember("builds", key, "equal")
-    return [("MLS305", difference) for difference in differences]
 
 
 def compare(expected: Sequence[Body], built: Sequence[Body]) -> Iterator[str]:

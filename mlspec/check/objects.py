@@ -48,7 +48,7 @@ def judge_references(plan: Plan, resources: Sequence[Resource]) -> Iterator[tupl
             other = [replace(item, body=body) if item is resource else item for item in resources]
             for about, message in references.check_references(plan, other):
                 if about.body is body:
-                    yield Fault("MLS303", message)
+                    yield Fault("MLS303", message, path=references.field(body, message))
 
         for fault in _blamed(resource, of_body):
             yield resource, fault
@@ -81,7 +81,13 @@ def _blamed(resource: Resource, faults_of: Callable[[Body], Iterable[Fault]]) ->
         return
     since: dict[Fault, int] = {}
     for index, body in enumerate(patch.stages(patched.before, patched.operations)):
-        since = {fault: since.get(fault, index - 1) for fault in faults_of(body)}
+        found = (_anywhere(fault) for fault in faults_of(body))
+        since = {fault: since.get(fault, index - 1) for fault in found}
     for fault in faults:
-        operation = since[fault]
+        operation = since[_anywhere(fault)]
         yield fault if operation < 0 else fault._replace(operation=operation)
+
+
+def _anywhere(fault: Fault) -> Fault:
+    """Return a fault without its field: what stands behind an item that is added moves, and is no other fault."""
+    return fault._replace(path=())

@@ -40,19 +40,22 @@ def check(body: Body) -> Iterator[Finding]:
         pairs = enumerate(value) if value.__class__ is list else value.items()
         for key, item in pairs:
             kind = item.__class__
-            if item is None:
-                help = "leave the key out; in a patch, `op: remove`"
-                yield Finding(DRIFT, (*path, key), "null is never stored", help)
-            elif kind is dict or kind is list:
+            if kind is dict or kind is list:
+                here = (*path, key)
                 if not item:
                     yield from _empty(key, path, kind is dict)
                 elif key not in _OPAQUE:
-                    waiting.append((item, (*path, key)))
-            rule = _RULES.get(key)
-            if rule is not None:
-                yield from rule(body, item, (*path, key))
-            elif key == "ports" and not core and kind is list:
-                yield from _ports(item, (*path, key))
+                    waiting.append((item, here))
+                if key in _RULES:
+                    yield from _RULES[key](body, item, here)
+                elif key == "ports" and not core and kind is list:
+                    yield from _ports(item, here)
+                continue
+            if item is None:
+                help = "leave the key out; in a patch, `op: remove`"
+                yield Finding(DRIFT, (*path, key), "null is never stored", help)
+            if key in _RULES:
+                yield from _RULES[key](body, item, (*path, key))
 
 
 def words(path: Path) -> str:

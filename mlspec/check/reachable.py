@@ -35,6 +35,7 @@ from mlspec.reachability.networks import network as parsed
 _CLOSED: Final = "MLS311"
 _OPEN: Final = "MLS312"
 _ELSEWHERE: Final = "MLS313"
+_NOTHING: Final = "MLS303"
 _POLICY: Final = network.KINDS[0][1]
 _NOBODY: Final = Opening(Peer(pods=Selector(frozenset(meta.NOBODY.items()))), None)
 _EVERYTHING: Final = frozenset({Opening(None, None)})
@@ -70,6 +71,8 @@ def check(plan: Plan, resources: Sequence[Resource], elsewhere: Collection[str] 
             yield each.resource, Fault(_OPEN, "its pods carry the label that is nobody's, which is let through", _OURS)
     yield from _of_others(policies, ours)
     yield from _one_sided(ours)
+    if plan.target.manage_namespace:
+        yield from _at_nobody(ours, plan.target.namespace)
     yield from _other_environments(ours, elsewhere)
 
 
@@ -198,6 +201,20 @@ def _one_sided(ours: Sequence[Pods]) -> Iterator[Found]:
             if not all(_covers(other_egress, one.ports, each) for one in reaching):
                 message = f"its pods may be reached by {other.words}, which let nothing out to them"
                 yield each.resource, Fault(_CLOSED, message, _OURS)
+
+
+def _at_nobody(ours: Sequence[Pods], namespace: str | None) -> Iterator[Found]:
+    """Yield flows into the project's own namespace whose labels none of its pods has; nobody else has pods there."""
+    for each in ours:
+        for flow in each.egress:
+            peer, inside = flow.peer, flow.peer.namespace == namespace and not flow.peer.cidrs
+            if inside and not any(peer.pod_labels.items() <= other.endpoint.labels.items() for other in ours):
+                labels = ", ".join(f"{key}: {value}" for key, value in peer.pod_labels.items())
+                message = (
+                    f"its pods may reach those of namespace {namespace} with `{labels}`, and none has these labels"
+                )
+                help = "name a step or service by `mlspec.dev/step` or `mlspec.dev/service`, or the namespace of others"
+                yield each.resource, Fault(_NOTHING, message, help)
 
 
 def _is(peer: Peer | None, other: Pods) -> bool:

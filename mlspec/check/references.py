@@ -10,6 +10,8 @@ from mlspec.k8s import meta
 from mlspec.k8s.resource import CLUSTER_SCOPED, Body, Resource
 
 Found = tuple[Resource, str]
+Path = tuple[str | int, ...]
+"""A field of a manifest."""
 
 
 def check_references(plan: Plan, resources: Sequence[Resource]) -> Iterator[Found]:
@@ -27,12 +29,35 @@ def check_references(plan: Plan, resources: Sequence[Resource]) -> Iterator[Foun
     for resource in resources:
         for kind, name in _references(resource.body) if resource.body["kind"] not in _WITHOUT else ():
             if name not in names.get(kind, set()):
-                yield resource, f"refers to {kind} `{name}`, which is neither generated nor declared"
+                yield resource, _dangling(kind, name)
         for selector in _pod_selectors(resource.body):
             if not any(matches(selector, labels) for labels in pods):
                 yield resource, f"its selector {dict(selector)} matches no pod"
         if resource.body["kind"] == "ServiceMonitor":
             yield from ((resource, message) for message in _monitor(resource.body, services))
+
+
+def field(body: Body, message: str) -> Path:
+    """Return the field that a finding is about; looked for only where there is one."""
+    kind, waiting = body["kind"], list[tuple[Any, Path]]([(body, ())])
+    if message.startswith("its port"):
+        return ("spec", "endpoints")
+    if message.startswith("its selector"):
+        return ("spec", "podSelector" if kind == "NetworkPolicy" else "selector")
+    while waiting:
+        value, path = waiting.pop()
+        pairs: Any = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in pairs:
+            if isinstance(value, dict) and any(_dangling(*found) == message for found in _named_in({key: item})):
+                named = next((name for name in ("secretName", "name") if isinstance(item, dict) and name in item), None)
+                return (*path, key, *((named,) if named is not None else ()))
+            if isinstance(item, dict | list):
+                waiting.append((item, (*path, key)))
+    return ()
+
+
+def _dangling(kind: str, name: str) -> str:
+    return f"refers to {kind} `{name}`, which is neither generated nor declared"
 
 
 def matches(selector: Mapping[str, str], labels: Mapping[str, str]) -> bool:
@@ -42,7 +67,7 @@ def matches(selector: Mapping[str, str], labels: Mapping[str, str]) -> bool:
 
 # These refer to nothing by name; together they are half of all manifests.
 _WITHOUT: Final = frozenset(
-    {"LimitRange", "Namespace", "NetworkPolicy", "PersistentVolumeClaim", "ResourceQuota", "Role"}
+    {"ConfigMap", "LimitRange", "Namespace", "NetworkPolicy", "PersistentVolumeClaim", "ResourceQuota", "Role"}
 )
 _REFERENCE_KEYS: Final[dict[str, Callable[[Any], tuple[Any, Any]]]] = {
     "serviceAccountName": lambda value: ("ServiceAccount", value),
@@ -57,6 +82,8 @@ _REFERENCE_KEYS: Final[dict[str, Callable[[Any], tuple[Any, Any]]]] = {
     "envSecretRefName": lambda value: ("Secret", value),
     "roleRef": lambda value: (_named(value, "kind"), _named(value)),
 }
+_URIS: Final = frozenset({"storageUri", "modelUri"})
+_NAMING: Final = frozenset({*_REFERENCE_KEYS, *_URIS, "imagePullSecrets"})
 
 
 def _named(value: Any, key: str = "name") -> Any:
@@ -69,20 +96,26 @@ def _references(body: Body) -> Iterator[tuple[str, str]]:
     waiting: list[Any] = [body]
     while waiting:
         value = waiting.pop()
-        if isinstance(value, list):
-            waiting += [item for item in value if isinstance(item, dict | list)]
-            continue
-        for key, item in value.items():
-            if key in _REFERENCE_KEYS:
-                kind, name = _REFERENCE_KEYS[key](item)
-                if isinstance(kind, str) and isinstance(name, str):
-                    yield kind, name
-            elif key == "imagePullSecrets" and isinstance(item, list):
-                yield from (("Secret", name) for entry in item if isinstance(name := _named(entry), str))
-            elif key in ("storageUri", "modelUri") and isinstance(item, str) and item.startswith("pvc://"):
-                yield "PersistentVolumeClaim", item.removeprefix("pvc://").split("/")[0]
-            elif isinstance(item, dict | list):
-                waiting.append(item)
+        if value.__class__ is list:
+            inside = value
+        else:
+            inside = value.values()
+            if not _NAMING.isdisjoint(value):
+                yield from _named_in(value)
+        waiting += [item for item in inside if item.__class__ is dict or item.__class__ is list]
+
+
+def _named_in(fields: Body) -> Iterator[tuple[str, str]]:
+    """Yield (kind, name) of the references among the fields of one map."""
+    for key, item in fields.items():
+        if key in _REFERENCE_KEYS:
+            kind, name = _REFERENCE_KEYS[key](item)
+            if isinstance(kind, str) and isinstance(name, str):
+                yield kind, name
+        elif key == "imagePullSecrets" and isinstance(item, list):
+            yield from (("Secret", name) for entry in item if isinstance(name := _named(entry), str))
+        elif key in _URIS and isinstance(item, str) and item.startswith("pvc://"):
+            yield "PersistentVolumeClaim", item.removeprefix("pvc://").split("/")[0]
 
 
 def _pod_selectors(body: Body) -> Iterator[Mapping[str, str]]:

@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jsonschema_rs
 
+from mlspec import schemas
 from mlspec.k8s.resource import Body
 from mlspec.validation.objection import Objection, words
 
@@ -23,18 +24,44 @@ def schema_file(folders: tuple[Path, ...], api_version: str, kind: str) -> Path 
     return next((folder / name for folder in folders if (folder / name).is_file()), None)
 
 
+def _elsewhere(api_version: str, kind: str) -> str:
+    """Return which releases have a schema of a kind that the declared ones do not have."""
+    found = [path for path in schemas.releases() if schema_file((path,), api_version, kind)]
+    names = ", ".join(path.name.removesuffix("-standalone-strict") for path in found)
+    return f"there is one for {names}" if names else "no release that mlspec knows has it"
+
+
+class _Damaged(NamedTuple):
+    """A schema that cannot be used, and why."""
+
+    reason: str
+
+
 @cache
 def _validator(path: Path) -> Any:
-    return jsonschema_rs.validator_for(json.loads(path.read_bytes()))
+    """Return the validator of a schema file, or `_Damaged`: one that states nothing would accept anything."""
+    try:
+        content = json.loads(path.read_bytes())
+        if not isinstance(content, dict) or "properties" not in content:
+            return _Damaged("it states no properties")
+        return jsonschema_rs.validator_for(content)
+    except (OSError, ValueError, RecursionError, jsonschema_rs.ReferencingError) as error:
+        return _Damaged(str(getattr(error, "strerror", None) or error).split("\n", 1)[0][:200])
 
 
 def check_schema(folders: tuple[Path, ...], body: Body) -> Iterator[Objection]:
     """Yield everything that the schema has against an object; no schema is an objection too."""
     path = schema_file(folders, body["apiVersion"], body["kind"])
     if path is None:
-        yield Objection("MLS302", f"there is no schema of {body['kind']} {body['apiVersion']} in the declared versions")
+        message = f"there is no schema of {body['kind']} {body['apiVersion']} in the declared versions"
+        yield Objection("MLS302", message, help=_elsewhere(body["apiVersion"], body["kind"]))
         return
-    for error in _validator(path).iter_errors(body):
+    validator = _validator(path)
+    if isinstance(validator, _Damaged):
+        file = f"{path.parent.name}/{path.name}"
+        yield Objection("MLS316", f"the schema {file} cannot be used: {validator.reason}", help="install mlspec again")
+        return
+    for error in validator.iter_errors(body):
         field = tuple(error.instance_path)
         yield Objection("MLS301", f"{words(field)}: {_words(error)}", field)
 

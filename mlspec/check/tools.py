@@ -5,6 +5,8 @@ Verdicts are remembered by content (files, expectation, tool), so an unchanged o
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 import os
 import shutil
@@ -33,9 +35,22 @@ class Tool:
 
     @property
     def identity(self) -> str:
-        """What tells this build of the program from another."""
+        """What tells this build of the program from another, on any machine: its content."""
         stat = self.path.stat()
-        return f"{self.name} {stat.st_size} {stat.st_mtime_ns} {self.version}"
+        return f"{self.name} {_digest(str(self.path), stat.st_size, stat.st_mtime_ns)} {self.version}"
+
+
+@functools.cache
+def _digest(path: str, size: int, changed: int) -> str:
+    """Return the digest of a program's file; the size and the time of a change say whether it is known already."""
+    name = cache.key((path, str(size), str(changed)))
+    known = cache.recall("programs", name)
+    if known is not None:
+        return known
+    with open(path, "rb") as file:  # noqa: PTH123  # a text path, as in the key
+        found = hashlib.file_digest(file, "blake2b").hexdigest()[:40]
+    cache.remember("programs", name, found)
+    return found
 
 
 def find_kustomize() -> Tool | None:
@@ -82,23 +97,32 @@ def find_kubeconform() -> Tool | None:
     return Tool("kubeconform", Path(path), (path,)) if path else None
 
 
-def run(command: Iterable[str], stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+def processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run(
+    command: Iterable[str], stdin: str | None = None, *, seconds: int = _SECONDS, collects: bool = False
+) -> subprocess.CompletedProcess[str]:
     """Run a program to its end; it sees neither a kubeconfig nor the user's settings.
 
-    GOGC=off saves a third of the CPU time of kustomize, which lives too short to need its collector.
+    GOGC=off saves a third of the CPU time of kustomize, which lives too short to need its collector; one that lives
+    longer `collects`. A program that cannot be run, or hangs for so many seconds, has the exit code 126 or 124.
     """
-    environment = {"PATH": os.environ.get("PATH", ""), "GOGC": "off", "HOME": os.devnull, "KUBECONFIG": os.devnull}
+    environment = {"PATH": os.environ.get("PATH", ""), "HOME": os.devnull, "KUBECONFIG": os.devnull}
+    environment |= {} if collects else {"GOGC": "off"}
     words = list(command)
     try:
         return subprocess.run(  # noqa: S603  # our own words and a program that the user installed
-            words, input=stdin, capture_output=True, text=True, check=False, env=environment, timeout=_SECONDS
+            words, input=stdin, capture_output=True, text=True, check=False, env=environment, timeout=seconds
         )
     except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(words, 124, "", f"took more than {_SECONDS} seconds")
+        return subprocess.CompletedProcess(words, 124, "", f"took more than {seconds} seconds")
     except (OSError, UnicodeDecodeError) as error:
         return subprocess.CompletedProcess(words, 126, "", f"cannot be run: {error}")
 
 
-def content_key(tool: Tool, contents: Iterable[str]) -> str:
+def content_key(tool: Tool, contents: Iterable[str | bytes]) -> str:
     """Return the key under which a verdict of a tool on these contents is remembered."""
     return cache.key((tool.identity, *contents))

@@ -10,13 +10,17 @@ from typing import Final
 
 from mlspec.codes.cluster import CLUSTER
 from mlspec.codes.code import Code
+from mlspec.codes.engines import ENGINES
 from mlspec.codes.files import FILES
 from mlspec.codes.meaning import MEANING
+from mlspec.codes.native import NATIVE
 from mlspec.codes.policy import POLICY
+from mlspec.codes.schemas import SCHEMAS
 from mlspec.codes.shape import SHAPE
+from mlspec.codes.webhooks import WEBHOOKS
 from mlspec.diagnostics import Severity
 
-CODES: Final[dict[str, Code]] = SHAPE | MEANING | CLUSTER | POLICY | FILES
+CODES: Final[dict[str, Code]] = SHAPE | MEANING | CLUSTER | ENGINES | NATIVE | SCHEMAS | WEBHOOKS | POLICY | FILES
 
 
 def severity(code: str) -> Severity:

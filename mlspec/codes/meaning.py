@@ -220,4 +220,10 @@ MEANING: Final[dict[str, Code]] = {
         "accept the next such finding unseen.",
         Severity.WARNING,
     ),
+    "MLS253": Code(
+        "mount that hides the container's own files",
+        "A volume hides what its image has at the same path. Without the programs of `/usr`, the accounts and "
+        "certificates of `/etc` or the devices of `/dev` nothing starts; into `/proc` and `/sys`, which the kernel "
+        "fills, a runtime mounts nothing. A mount inside a volume that is mounted read-only needs its folder there.",
+    ),
 }

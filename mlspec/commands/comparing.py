@@ -13,21 +13,13 @@ from mlspec import git
 from mlspec.changes.sides import Project, Side
 from mlspec.commands import earlier
 from mlspec.commands.earlier import Earlier
+from mlspec.commands.session import GitSaysError
 from mlspec.compiled import Compilation
 from mlspec.diagnostics import Severity, ordered
 from mlspec.pipeline import compile_workspace
 from mlspec.report.hidden import without_secrets
 from mlspec.spec.discover import COMMON, ENVIRONMENT_FOLDER, find_projects
 from mlspec.spec.load import load
-
-
-class CannotCompareError(click.ClickException):
-    """Git cannot say what a revision holds."""
-
-    exit_code = 2
-
-    def __init__(self, error: git.GitError) -> None:
-        super().__init__(f"{error.message}\nhelp: {error.help}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +36,7 @@ class Comparison:
 def compare(root: Path, against: str, only: Sequence[str]) -> Comparison:
     """Compile a root as it is at a revision and as it is now.
 
-    `only` names environments, all if it is empty. Raises CannotCompareError, and click.BadParameter for an environment
+    `only` names environments, all if it is empty. Raises GitSaysError, and click.BadParameter for an environment
     that is in neither.
     """
     try:
@@ -54,7 +46,7 @@ def compare(root: Path, against: str, only: Sequence[str]) -> Comparison:
         _check_environments(only, root, old)
         return _compile(root, against, old, only)
     except git.GitError as error:
-        raise CannotCompareError(error) from None
+        raise GitSaysError(error) from None
 
 
 def _check_environments(only: Sequence[str], root: Path, old: Earlier) -> None:
@@ -133,6 +125,7 @@ def projects(compilation: Compilation, only: Sequence[str] = (), old: Earlier | 
                 environments[environment].model,
                 old.runs.get((name, environment), frozenset()) if old is not None else frozenset(),
                 partial=not whole,
+                allow=compiled.project.variants[environment].model.allow,
             )
         if sides:
             found[name] = Project(name, sides)

@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from mlspec.changes.compare import compare_projects
+from mlspec.changes.graph import graphs
 from mlspec.changes.values import RootChanges
 from mlspec.commands import session
 from mlspec.commands.comparing import Comparison, compare
@@ -16,9 +17,8 @@ from mlspec.diagnostics import Severity
 from mlspec.files.hold import locked
 from mlspec.report.changes import json, markdown, text
 
-_FORMATS: Final[dict[str, Callable[[RootChanges], str]]] = {
+_PLAIN: Final[dict[str, Callable[[RootChanges], str]]] = {
     "text": text.render,
-    "markdown": markdown.render,
     "json": json.render,
 }
 # What exists cannot become what is planned: everything is known, and the difference shows what it is about.
@@ -39,7 +39,7 @@ _BESIDE: Final = frozenset({"MLS236", "MLS248", "MLS249"})
 @click.option(
     "--format",
     "output_format",
-    type=click.Choice(list(_FORMATS)),
+    type=click.Choice(["text", "markdown", "json"]),
     default="text",
     show_default=True,
     help="Text for a terminal, Markdown for a comment on a pull request, or JSON for programs.",
@@ -65,5 +65,9 @@ def _show(found: Comparison, against: str, output_format: str) -> int:
         return code
     projects = tuple(compare_projects(found.before, found.after))
     changes = RootChanges(against, found.commit, projects, found.warnings)
-    click.echo(_FORMATS[output_format](changes), nl=False)
+    if output_format == "markdown":
+        shown = markdown.render(changes, tuple(graphs(found.before, found.after, projects)))
+    else:
+        shown = _PLAIN[output_format](changes)
+    click.echo(shown, nl=False)
     return 1 if projects else code

@@ -10,6 +10,7 @@ import click
 
 from mlspec.codes import CODES
 from mlspec.codes.policy import POLICY
+from mlspec.codes.webhooks import WEBHOOKS
 
 _RUN = "run"
 _GROUPS: Final = {
@@ -87,7 +88,13 @@ def _explain_code(code: str) -> None:
         from mlspec.policy.rules import explanation as of_rule  # late, as above
 
         explanation = of_rule(code)
-    click.echo(textwrap.fill(explanation, 100, break_long_words=False, break_on_hyphens=False))
+    if code in WEBHOOKS:
+        from mlspec.validation.webhooks import explanation as of_webhook  # late, as above
+
+        explanation = of_webhook(code)
+    paragraphs = explanation.split("\n\n")
+    filled = (textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False) for text in paragraphs)
+    click.echo("\n\n".join(filled))
 
 
 def _explain_run(

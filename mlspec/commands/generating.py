@@ -17,14 +17,14 @@ from mlspec.files import apply
 from mlspec.files.fingerprint import fingerprint
 from mlspec.layout import is_run_path
 from mlspec.literals.redaction import redact
-from mlspec.parallel import compile_root
+from mlspec.parallel import Wanted, compile_root
 from mlspec.pipeline import drift
 from mlspec.spec.discover import GENERATED
 
 
 def generate(root: Path, chosen: Sequence[Path]) -> int:
     """Compile and write; returns the exit code."""
-    compilation = compile_root(root, chosen, builds=False)
+    compilation = compile_root(root, Wanted(chosen, builds=False))
     code = session.show(compilation.diagnostics, compilation.workspace.texts, err=True)
     if has_errors(compilation.diagnostics):
         return code
@@ -33,7 +33,7 @@ def generate(root: Path, chosen: Sequence[Path]) -> int:
 
 def preview(root: Path, chosen: Sequence[Path], *, diff: bool) -> int:
     """Compile and say what would change; returns the exit code."""
-    compilation = compile_root(root, chosen, builds=False)
+    compilation = compile_root(root, Wanted(chosen, builds=False))
     texts = compilation.workspace.texts
     code = session.show(compilation.diagnostics, texts, err=True)
     if has_errors(compilation.diagnostics):

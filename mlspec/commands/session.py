@@ -11,14 +11,24 @@ from typing import Any, TypeVar
 
 import click
 
+from mlspec import git
 from mlspec.codes import exit_code
-from mlspec.diagnostics import Accepted, Diagnostic, Severity, ordered
-from mlspec.report import json, text
+from mlspec.diagnostics import Diagnostic, Severity, ordered
+from mlspec.report import text
 from mlspec.report.hidden import without_secrets
 from mlspec.spec.discover import COMMON, ENVIRONMENT_FOLDER, find_root
 
 Item = TypeVar("Item")
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+class GitSaysError(click.ClickException):
+    """Git cannot say what a revision holds, or what differs from it."""
+
+    exit_code = 2
+
+    def __init__(self, error: git.GitError) -> None:
+        super().__init__(f"{error.message}\nhelp: {error.help}")
 
 
 def root_option(command: Decorated) -> Decorated:
@@ -77,17 +87,11 @@ def show(
     output_format: str = "full",
     *,
     err: bool,
-    accepted: Sequence[Accepted] = (),
 ) -> int:
-    """Print findings, data on stdout or the rest on stderr, and their sum; returns the exit code they mean.
-
-    JSON also tells what was accepted.
-    """
+    """Print findings, full or concise, on stdout or stderr, and their sum; returns the exit code they mean."""
     found = without_secrets(ordered(diagnostics), texts)
     stream = sys.stderr if err else sys.stdout
-    if output_format == "json":
-        click.echo(json.render(found, accepted), nl=False, err=err)
-    elif output_format == "concise":
+    if output_format == "concise":
         click.echo(text.concise(found), nl=False, err=err)
     elif found:
         click.echo(text.full(found, texts, colour=coloured(stream)), nl=False, err=err, color=coloured(stream))

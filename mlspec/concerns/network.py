@@ -13,6 +13,7 @@ from mlspec.reachability.networks import left_out, network
 
 KINDS: Final = (("networking.k8s.io", "NetworkPolicy"),)
 """(group, kind) of everything that this concern may emit."""
+Neighbours = tuple[tuple[Stated, Flow], ...]
 _DNS_PORTS: Final = (Port(53, "UDP"), Port(53))
 DNS: Final = Flow(Peer("kube-system", {"k8s-app": "kube-dns"}), _DNS_PORTS)
 """Queries to the cluster's DNS; the label is that of CoreDNS in every common distribution, too."""
@@ -33,10 +34,11 @@ def emit(plan: Plan) -> Iterator[Resource]:
         "egress": [{"to": [nobody]}],
     }
     yield Resource(_policy(plan, names.default_deny(plan.project), closed), Place.FOUNDATION, ("name",))
+    within = neighbours(plan)
     for stated in plan.workloads:
         workload = stated.workload
         selector = meta.workload_selector(plan.project, workload.section, workload.name)
-        spec = _spec(selector, list(_from_others(plan, stated)), list(_to_others(plan, stated)))
+        spec = _spec(selector, list(_from_others(plan, stated, within)), list(_to_others(plan, stated)))
         origin = (workload.section, workload.name)
         yield Resource(_policy(plan, workload.name, spec), Place.FOUNDATION, origin)
         flows = list(_itself(plan, stated))
@@ -44,10 +46,23 @@ def emit(plan: Plan) -> Iterator[Resource]:
             yield Resource(_of_run(plan, stated, _spec(_run(plan, stated), flows, flows)), Place.FOUNDATION, origin)
 
 
-def ingress(plan: Plan, stated: Stated) -> Iterator[Flow]:
-    """Yield what may reach a workload's pods."""
+def neighbours(plan: Plan) -> Neighbours:
+    """Return who reaches what by a destination in the project's own namespace; asked for once a plan."""
+    namespace = plan.target.namespace
+    if namespace is None:
+        return ()
+    return tuple(
+        (other, flow)
+        for other in plan.workloads
+        for flow in (*other.facts.egress, *other.workload.egress)
+        if flow.peer.namespace == namespace
+    )
+
+
+def ingress(plan: Plan, stated: Stated, within: Neighbours | None = None) -> Iterator[Flow]:
+    """Yield what may reach a workload's pods; whoever asks for all of them hands over the plan's neighbours."""
     yield from _itself(plan, stated)
-    yield from _from_others(plan, stated)
+    yield from _from_others(plan, stated, neighbours(plan) if within is None else within)
 
 
 def egress(plan: Plan, stated: Stated) -> Iterator[Flow]:
@@ -62,17 +77,15 @@ def _itself(plan: Plan, stated: Stated) -> Iterator[Flow]:
         yield Flow(Peer(None, _run(plan, stated)))
 
 
-def _from_others(plan: Plan, stated: Stated) -> Iterator[Flow]:
+def _from_others(plan: Plan, stated: Stated, within: Neighbours) -> Iterator[Flow]:
     facts, target = stated.facts, plan.target
     if target.gateway is not None and facts.served_from_gateway:
         yield Flow(target.gateway, facts.served_from_gateway)
     yield from facts.ingress
     if target.prometheus is not None and facts.metrics is not None:
         yield Flow(target.prometheus, (facts.metrics,))
-    for other in plan.workloads:
-        for flow in (*other.facts.egress, *other.workload.egress):
-            if target.namespace is not None and flow.peer.namespace == target.namespace:
-                yield from _from_neighbour(plan, stated, other, flow)
+    for other, flow in within:
+        yield from _from_neighbour(plan, stated, other, flow)
 
 
 def _from_neighbour(plan: Plan, stated: Stated, other: Stated, flow: Flow) -> Iterator[Flow]:

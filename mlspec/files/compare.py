@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -159,10 +159,21 @@ def _compare_gone(changes: Changes, generated: Path, path: str, ours: set[str]) 
         changes.refusals.append(Diagnostic("MLS503", message, place, help=help))
 
 
-def foreign(generated: Path, owned: set[str]) -> Iterator[str]:
-    """Yield the files under generated/ that no lock lists, in order; temporary files of a killed run included."""
-    locks = (LOCK, PENDING)
-    for folder, folders, files in os.walk(generated):
+def foreign(generated: Path, owned: Set[str], below: str = "") -> Iterator[str]:
+    """Yield the files under generated/ that no lock lists, in order; temporary files of a killed run included.
+
+    Of a path `below` generated/ itself where that is no folder; nothing where a link or a file stands on the way.
+    """
+    obstacle = disk.obstacle(generated, below) if below else ("a folder", below)
+    if obstacle is None or (obstacle[1] == below and obstacle[0] != "a folder"):
+        if os.path.lexists(generated / below) and not _is_known(below, owned):
+            yield below
+    elif obstacle[1] == below:
+        yield from _foreign_in(generated, owned, generated / below)
+
+
+def _foreign_in(generated: Path, owned: Set[str], top: Path) -> Iterator[str]:
+    for folder, folders, files in os.walk(top):
         folders.sort()
         links = [name for name in folders if (Path(folder) / name).is_symlink()]
         # Nothing of ours lies that deep, and Python walks down by calling itself: what is there is named as a whole.
@@ -170,9 +181,13 @@ def foreign(generated: Path, owned: set[str]) -> Iterator[str]:
         folders[:] = [name for name in folders if name not in deep]
         for name in sorted({*files, *links, *deep}):
             path = (Path(folder) / name).relative_to(generated).as_posix()
-            known = name == ".gitattributes" or (name in locks and path.count("/") <= 1)
-            if path not in owned and not known:
+            if not _is_known(path, owned):
                 yield path
+
+
+def _is_known(path: str, owned: Set[str]) -> bool:
+    name = path.rpartition("/")[2]
+    return path in owned or name == ".gitattributes" or (name in (LOCK, PENDING) and path.count("/") <= 1)
 
 
 def is_temporary(path: str) -> bool:

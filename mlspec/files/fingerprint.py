@@ -34,19 +34,19 @@ def _everything(root: Path) -> Iterator[tuple[str, bytes | str]]:
             found = os.stat(path)  # noqa: PTH116  # as above
             yield name, f"{found.st_size} {found.st_mtime_ns}"
     for source in sorted([*(root / ENVIRONMENT_FOLDER).iterdir(), *find_projects(root, root, _refuse)]):
-        yield relative(source, root), _read(os.fspath(source.resolve()))
+        yield relative(source, root), read_file(os.fspath(source.resolve()))
     generated = os.fspath(root / GENERATED)
     if os.path.islink(generated):  # noqa: PTH114  # as above
         raise ValueError(generated)
     if os.path.isdir(generated):  # noqa: PTH112  # as above
         for path, name in _files(generated, f"{GENERATED}/"):
-            content = _read(path)
+            content = read_file(path)
             yield name, content
             if name.endswith(f"/{LOCK}"):
-                yield from _shipped(root, content)
+                yield from shipped(root, content)
 
 
-def _shipped(root: Path, lock: bytes) -> Iterator[tuple[str, bytes]]:
+def shipped(root: Path, lock: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield the files beside projects and environments that a lock lists as read; raises ValueError for a link."""
     try:
         listed = [name.removeprefix("../") for name in json.loads(lock)["inputs"]]
@@ -58,7 +58,14 @@ def _shipped(root: Path, lock: bytes) -> Iterator[tuple[str, bytes]]:
             path = f"{folder}/{name}"
             if os.path.realpath(path) != path:  # a link is refused, wherever it leads
                 raise ValueError(path)
-            yield name, _read(path)
+            yield name, read_file(path)
+
+
+def contents(folder: str, prefix: str, endings: tuple[str, ...] = ("",)) -> Iterator[tuple[str, bytes]]:
+    """Yield the files below a folder that end in one of `endings`, with their bytes, in order; raises as `read_file`."""
+    for path, name in _files(folder, prefix):
+        if name.endswith(endings):
+            yield name, read_file(path)
 
 
 def _refuse(error: OSError) -> None:
@@ -79,7 +86,8 @@ def _files(folder: str, prefix: str) -> Iterator[tuple[str, str]]:
             raise ValueError(name)
 
 
-def _read(path: str) -> bytes:
+def read_file(path: str) -> bytes:
+    """Return the bytes of a regular file; raises OSError, and ValueError for anything else, a link included."""
     # Without blocking: a pipe in place of a file would wait for ever.
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:

@@ -19,6 +19,8 @@ from mlspec.spec.discover import GENERATED
 
 MAX_BYTES: Final = 4 << 20
 _PART: Final = "[A-Za-z0-9_-][A-Za-z0-9._-]*"
+_FORMAT: Final = re.compile(rb'\s*{\s*"format": ?([0-9]{1,9}),')
+_CONFLICT: Final = re.compile(rb"^(<{7} |>{7} )", re.MULTILINE)
 _ADMIN: Final = f"argocd/{names.ADMIN}"
 
 Digests = Mapping[str, set[str]]
@@ -82,16 +84,23 @@ def read_state(generated: Path, project: str) -> State:
         try:
             found, before = _parse(project, content)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            folder = f"{GENERATED}/{_ADMIN}/" if project == ROOT else "the project's folder in generated/"
-            help = f"restore it with `git checkout`, or delete it together with {folder}"
-            place = whole_file(f"{GENERATED}/{lock_path(project, name)}")
-            state.diagnostics.append(Diagnostic("MLS507", "the lock is not what mlspec writes", place, help=help))
+            state.diagnostics.append(_unreadable(project, name, content))
             continue
         if name == LOCK:
             state.lock = found
         else:
             state.pending, state.before = found, before
     return state
+
+
+def _unreadable(project: str, name: str, content: bytes) -> Diagnostic:
+    path = f"{GENERATED}/{lock_path(project, name)}"
+    if _CONFLICT.search(content):
+        help = f"take one side, `git checkout --ours -- {path}`, and run `mlspec generate`: it writes the lock anew"
+        return Diagnostic("MLS507", "an unresolved merge conflict", whole_file(path), help=help)
+    folder = f"{GENERATED}/{_ADMIN}/" if project == ROOT else "the project's folder in generated/"
+    help = f"restore it with `git checkout`, or delete it together with {folder}"
+    return Diagnostic("MLS507", "the lock is not what mlspec writes", whole_file(path), help=help)
 
 
 def _parse(project: str, text: bytes) -> tuple[Lock, Digests]:
@@ -133,6 +142,16 @@ def read_history(generated: Path, project: str, state: State) -> History:
     """Return the runs that were written before, with the paths of those that were and are not there."""
     owned = frozenset(path for path in state.owned if is_run_path(path))
     return History(project, read_runs(generated, state), owned)
+
+
+def read_formats(generated: Path) -> set[int]:
+    """Return the output formats that complete runs wrote in; what is no lock of ours is left to those who read it."""
+    found = set()
+    for path in (generated / LOCK, *generated.glob(f"*/{LOCK}")):
+        name = path.relative_to(generated).as_posix()
+        match = _FORMAT.match(disk.read(generated, name, 64) or b"")
+        found |= {int(match[1])} if match else set()
+    return found
 
 
 def locked_projects(generated: Path) -> list[str]:

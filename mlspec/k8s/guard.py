@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from mlspec.k8s import meta, options
 from mlspec.k8s.kept_fields import KEPT, Path
 from mlspec.k8s.resource import Body
+from mlspec.k8s.values import items
 
 _OURS: Final = "mlspec.dev/"
 _KSERVE: Final = "internal.serving.kserve.io/"
@@ -149,12 +150,8 @@ def _pods(before: Body, after: Body) -> Iterator[Objection]:
             yield from _volumes(known.spec, pods.spec, where)
 
 
-def _items(value: Any) -> list[Body]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
 def _by_name(spec: Body) -> dict[str, Body]:
-    return {str(item["name"]): item for item in _items(spec.get("containers")) if "name" in item}
+    return {str(item["name"]): item for item in items(spec.get("containers")) if "name" in item}
 
 
 def _normal(path: Any) -> str:
@@ -165,8 +162,8 @@ def _volumes(before: Body, after: Body, where: str) -> Iterator[Objection]:
     """Everything that mlspec mounts stays what and where it is: run directories, inputs and shipped files are there."""
     new = _by_name(after)
     for name, container in _by_name(before).items():
-        found = _items(new.get(name, {}).get("volumeMounts"))
-        for mount in _items(container.get("volumeMounts")):
+        found = items(new.get(name, {}).get("volumeMounts"))
+        for mount in items(container.get("volumeMounts")):
             path = mount["mountPath"]
             there = [item for item in found if _normal(item.get("mountPath")) == _normal(path)]
             if there != [mount]:
@@ -174,8 +171,8 @@ def _volumes(before: Body, after: Body, where: str) -> Iterator[Objection]:
                     f"{where}: what container `{name}` has mounted at {path} is the spec's, by which its files lie"
                 )
                 yield Objection(message, "write `mounts:` or `files:` in the step; more may be mounted elsewhere")
-    for volume in _items(before.get("volumes")):
-        if [item for item in _items(after.get("volumes")) if item.get("name") == volume["name"]] != [volume]:
+    for volume in items(before.get("volumes")):
+        if [item for item in items(after.get("volumes")) if item.get("name") == volume["name"]] != [volume]:
             message = f"{where}: volume `{volume['name']}` is the spec's, by which its files lie"
             yield Objection(message, "write `mounts:` or `files:` in the step; more volumes may stand beside it")
 
@@ -197,7 +194,7 @@ def _containers(before: dict[str, Body], after: dict[str, Body], where: str) -> 
 
 def _program(container: Body) -> tuple[Any, list[Any]]:
     """Return what a container starts, and the variables by which the program finds its run."""
-    entries = _items(container.get("env"))
+    entries = items(container.get("env"))
     return container.get("command"), [entry for entry in entries if str(entry.get("name")).startswith("MLSPEC_")]
 
 

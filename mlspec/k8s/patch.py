@@ -7,6 +7,7 @@ no longer is what it was.
 from __future__ import annotations
 
 import json
+import marshal
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -15,11 +16,14 @@ from mlspec.diagnostics import nearest
 from mlspec.k8s import guard
 from mlspec.k8s.guard import Objection
 from mlspec.k8s.resource import Body, Refusal
+from mlspec.k8s.values import copied
 
 MOST_OPERATIONS: Final = 100
 """Operations of one patch: what needs more is a kind of its own."""
 MOST_VALUES: Final = 2000
 """Values of all its operations together."""
+Field = tuple[str | int, ...]
+"""The path of a field of an object."""
 _DEEPEST: Final = 64
 _INDEX: Final = re.compile("0|[1-9][0-9]{0,5}")
 
@@ -45,13 +49,6 @@ def stages(body: Body, operations: Sequence[Body]) -> Iterator[Body]:
     for operation in operations:
         _done(found, operation)
         yield copied(found)
-
-
-def copied(value: Any) -> Any:
-    """Return a copy that shares nothing, not even with itself: kinds may use one list in two places."""
-    if isinstance(value, dict):
-        return {key: copied(item) for key, item in value.items()}
-    return [copied(item) for item in value] if isinstance(value, list) else value
 
 
 def _done(found: Body, operation: Body) -> Objection | None:
@@ -87,6 +84,31 @@ def _size(value: Any) -> int:
 
 def _parts(path: str) -> list[str]:
     return [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
+
+
+def below(pointer: str, field: Field) -> Field | None:
+    """Return what of a field's path lies below a JSON pointer; None where the field does not lie there.
+
+    `-`, the end of a list, may have become any of its items.
+    """
+    parts = _parts(pointer)
+    return field[len(parts) :] if len(parts) <= len(field) and _meet(parts, field) else None
+
+
+def wrote(operations: Sequence[Body], field: Field) -> int | None:
+    """Return the last operation that wrote a field, or what is around or in it; None where none did."""
+    found = (index for index in reversed(range(len(operations))) if _writes(operations[index], field))
+    return next(found, None) if field else None
+
+
+def _writes(operation: Body, field: Field) -> bool:
+    return operation.get("op") != "test" and _meet(_parts(str(operation.get("path"))), field)
+
+
+def _meet(parts: Sequence[str], field: Field) -> bool:
+    """Say whether the shorter of two paths leads to the other."""
+    pairs = zip(parts, field, strict=False)
+    return all(part == str(key) or (part == "-" and isinstance(key, int)) for part, key in pairs)
 
 
 def _at(body: Body, path: str) -> Any:
@@ -185,8 +207,12 @@ def _equal(old: Any, new: Any) -> bool:
     """Say whether two values are the same in YAML: to Python `True` equals 1."""
     if old != new:
         return False
-    if repr(old) == repr(new):
-        return True  # the same text is the same types; the other way round the order of keys may differ
+    try:
+        # Version 2 knows no references, which would tell what is one object twice from what is two that are equal.
+        if marshal.dumps(old, 2) == marshal.dumps(new, 2):
+            return True  # the same bytes are the same types; the other way round the order of keys may differ
+    except ValueError:
+        pass  # a subclass of what JSON knows
     if isinstance(old, dict) and isinstance(new, dict):
         return old.keys() == new.keys() and all(_equal(value, new[key]) for key, value in old.items())
     if isinstance(old, list) and isinstance(new, list):

@@ -27,6 +27,8 @@ class ProjectedPods:
     """Names of the containers, init containers included, that the operator puts into them."""
     path: tuple[str, ...] = ()
     """The field below the step or service that describes them, such as `roles.ps`; empty where all are alike."""
+    name: Callable[[int], str] | None = None
+    """Return the name of a Pod by its number; None where that takes making it."""
 
     _made: list[Body] = field(default_factory=list, init=False, repr=False, compare=False)
     """The first of them, once somebody has asked: many rules look at it, and none changes it."""
@@ -38,6 +40,14 @@ class ProjectedPods:
         if question not in self._known:
             self._known[question] = answer(self.first)
         return self._known[question]
+
+    def name_of(self, number: int) -> str:
+        """Return the name of the Pod of a number."""
+        if self.name is not None:
+            return self.name(number)
+        pod = self.first if number == 0 else self.make(number)
+        name: str = pod["metadata"]["name"]
+        return name
 
     @property
     def first(self) -> Body:

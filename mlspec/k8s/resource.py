@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
 
 from mlspec.ir import Place
 from mlspec.k8s.projected import Projection
@@ -55,6 +55,9 @@ class Resource:
     projection: Projection | None = None
     """The pods that will exist because of it; None where it causes none."""
 
+    _key: list[Key] = field(default_factory=list, init=False, repr=False, compare=False)
+    """The key, once somebody has asked: whoever looks something up does, several times."""
+
     @property
     def is_run(self) -> bool:
         """Say whether it stands in the file of a run."""
@@ -63,7 +66,9 @@ class Resource:
     @property
     def key(self) -> Key:
         """The object's identity."""
-        return Key(self.body["apiVersion"], self.body["kind"], self.body["metadata"]["name"])
+        if not self._key:
+            self._key.append(Key(self.body["apiVersion"], self.body["kind"], self.body["metadata"]["name"]))
+        return self._key[0]
 
 
 CLUSTER_SCOPED = frozenset({"Namespace"})
@@ -76,5 +81,12 @@ def compact(fields: Mapping[str, Any]) -> Body:
 
 def in_order(resources: Iterable[Resource]) -> list[Resource]:
     """Return resources in the order in which they are written: place, kind, name."""
-    rank = list(Place)
-    return sorted(resources, key=lambda r: (rank.index(r.place), r.key.kind, r.key.name, r.key.api_version))
+    return sorted(resources, key=_rank)
+
+
+_RANKS: Final = {place: rank for rank, place in enumerate(Place)}
+
+
+def _rank(resource: Resource) -> tuple[int, str, str, str]:
+    api_version, kind, name = resource.key
+    return _RANKS[resource.place], kind, name, api_version

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from mlspec.literals.found import Found
-from mlspec.literals.keys import Level, Meaning, could_be, meaning
+from mlspec.literals.keys import FIELDS, Level, Meaning, could_be, meaning
 
-_NOUN: Final = re.compile(r"token|secret|passw|passphrase|passcode|pwd|credential|creds|key|auth|jwt|_pat\b")
+_NOUN: Final = re.compile(r"token|secret|pass|pwd|credential|creds|key|auth|jwt|_pat\b")
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{0,60}")
 _LONGEST: Final = 80
 """Characters of a name."""
@@ -34,8 +34,6 @@ _FLAG: Final = re.compile(
 )
 _KEY_OF_MAP: Final = re.compile(r"[ \t]*(?:- |[\"']?[\w./~-]+[\"']?[ \t]*:(?:\s|$))")
 _BLOCK: Final = re.compile(r"[|>][-+0-9]*[ \t]*(?=\n)|(?=\n)")
-# These name a Secret, or a key of one: fields of mlspec and of Kubernetes, not names of people's own.
-_FIELDS: Final = frozenset({"secret", "secretKey"})
 _OBJECT: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 
 
@@ -132,7 +130,7 @@ def _surely(written: str, level: Level) -> bool:
 
 
 def _refers(place: _Place, written: str, value: _Value) -> bool:
-    if place.name not in _FIELDS or not _OBJECT.fullmatch(written):
+    if place.name not in FIELDS or not _OBJECT.fullmatch(written):
         return False
     return place.name == "secret" or place.text[value.end : value.end + 60].lstrip().startswith("remoteRef")
 

@@ -31,8 +31,11 @@ class Meaning(NamedTuple):
     what: str
 
 
+FIELDS: Final = frozenset({"secret", "secretKey"})
+"""Fields of mlspec and Kubernetes that name a Secret, or a key of one: names of no secrets."""
 _PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _PASSWORD: Final = Meaning(Level.SURE, "a password")
+_CHOSEN: Final = Meaning(Level.LIKELY, "a password")
 _TOKEN: Final = Meaning(Level.LIKELY, "a token")
 _ACCESS_TOKEN: Final = Meaning(Level.SURE, "a token")
 _SECRET: Final = Meaning(Level.LIKELY, "a secret")
@@ -51,18 +54,28 @@ _LAST: Final = {
     **dict.fromkeys(("credential", "credentials", "creds"), _CREDENTIAL),
     **dict.fromkeys(("key", "keys", "auth", "authorization", "signature", "cookie"), _KEY),
 }
+# `PASS` alone may count rounds, as in `FIRST_PASS`; behind who or what it lets in it is a password.
+_WHOSE: Final = (
+    *("admin", "api", "app", "broker", "cert", "client", "database", "db", "docker", "elastic", "email", "ftp", "git"),
+    *("http", "https", "kafka", "key", "keystore", "ldap", "login", "mail", "mariadb", "minio", "mlflow", "mongo"),
+    *("mongodb", "mysql", "pg", "postgres", "postgresql", "proxy", "rabbitmq", "redis", "registry", "repo", "root"),
+    *("server", "service", "sftp", "smtp", "sql", "ssh", "ssl", "sudo", "tls", "truststore", "user", "vpn"),
+)
 _LAST_TWO: Final = {
     **{(word, key): _API_KEY for word in ("api", "app", "application") for key in ("key", "keys", "token")},
     **{(word, "key"): _API_KEY for word in ("kaggle", "wandb", "comet", "openai", "anthropic", "ngc", "license")},
     **{(word, key): _ACCESS_KEY for word in ("access", "secret", "account", "storage") for key in ("key", "keys")},
     **{(word, "key"): _PRIVATE_KEY for word in ("private", "signing", "encryption", "master", "ssh", "deploy")},
     **{(word, "token"): _ACCESS_TOKEN for word in ("access", "auth", "refresh", "bearer", "session", "sas", "hf")},
+    **{(word, "pass"): _PASSWORD for word in _WHOSE},
+    ("redis", "auth"): _CHOSEN,
     **{(word, "secret"): Meaning(Level.SURE, "a secret") for word in ("client", "shared", "consumer", "webhook")},
 }
 _ENDINGS: Final = (
     ("password", _PASSWORD),
     ("passwd", _PASSWORD),
     ("passphrase", _PASSWORD),
+    *((f"{whose}pass", _PASSWORD) for whose in ("db", "pg", "sql", "ssh", "user", "root", "admin", "require")),
     ("apikey", _API_KEY),
     ("secretkey", _ACCESS_KEY),
     ("accesskey", _ACCESS_KEY),
@@ -119,6 +132,13 @@ def meaning(name: str) -> Meaning | None:
 
 _REFERENCE: Final = re.compile(r"\$\([^()]*\)|\$\{[^{}]*\}|\$[A-Za-z_]\w*|\{\{[^{}]*\}\}|\{[a-z_]*\}|%\([a-z_]+\)s|%s")
 _BLANK: Final = re.compile(r"<[^<>]*>|\[[A-Z_]+\]|(.)\1*|[.…*•x-]+|\[hidden\]", re.IGNORECASE)
+# What somebody wrote for others to replace. Keys and tokens are issued, and no issuer makes such words of them;
+# `changeme` is none of these, since passwords are chosen, and it opens what nobody has changed.
+_PLACEHOLDER: Final = re.compile(
+    r"(?:(?:put|insert|enter|paste|add|use)[-_ ])?your[-_ ][a-z_ -]{1,60}|replace[-_ ]?(?:me|this|with[a-z_ -]{1,60})"
+    r"|todo|fixme|tbd|[a-z]{1,8}[-_](?:x{3,}|\*{3,}|\.{3}|…)",
+    re.IGNORECASE,
+)
 _LOCATION: Final = re.compile(
     r"(~|\.{1,2})?(/[\w.@:+=-]{1,32})+/?"  # a path
     r"|[a-z][a-z0-9+.-]*://[^\s@?]*"  # a URI without credentials or query
@@ -137,11 +157,13 @@ _DUMMIES: Final = frozenset(
 def could_be(value: str, level: Level) -> bool:
     """Say whether a value that a name calls a secret could be one.
 
-    References, paths, switches, small numbers, blanks (`<token>`, `xxxx`) and values that are known to mean nothing
-    (`EMPTY`) are not. `changeme` is: it opens whatever nobody has changed.
+    References, paths, switches, small numbers, blanks (`<token>`, `xxxx`, `your-api-key-here`) and values that are
+    known to mean nothing (`EMPTY`) are not. `changeme` is: it opens whatever nobody has changed.
     """
     text = value.strip()
     if not text or text.lower() in _SWITCHES or text.lower() in _DUMMIES or _BLANK.fullmatch(text):
+        return False
+    if _PLACEHOLDER.fullmatch(text):
         return False
     if not re.search(r"\w", _REFERENCE.sub("", text).replace("Bearer", "")) or _LOCATION.fullmatch(text):
         return False

@@ -10,8 +10,9 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from mlspec.literals.found import HIDDEN
+from mlspec.literals.keys import FIELDS
 from mlspec.literals.places import all_in, is_flag, is_secret
-from mlspec.literals.redaction import FIELDS, without
+from mlspec.literals.redaction import without
 
 _WORDS: Final = frozenset({"args", "command"})
 

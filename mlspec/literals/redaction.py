@@ -7,10 +7,8 @@ from typing import Final
 
 from mlspec.literals import assignments, values
 from mlspec.literals.found import HIDDEN, Found, apart
-from mlspec.literals.keys import could_be, meaning
+from mlspec.literals.keys import FIELDS, could_be, meaning
 
-FIELDS: Final = frozenset({"secret", "secretKey"})
-"""Fields of mlspec and Kubernetes that name a Secret, or a key of one."""
 _RECOGNISED: Final = 6
 """Characters of a secret by which it is known again elsewhere; a shorter one could be any word."""
 _FEW: Final = 64

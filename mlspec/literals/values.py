@@ -13,6 +13,7 @@ from functools import cache
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
+from mlspec.literals import commands
 from mlspec.literals.found import Found
 from mlspec.literals.keys import Level, could_be, meaning
 
@@ -120,6 +121,7 @@ def find(text: str) -> Iterator[Found]:
         if trigger in lowered:
             for form in forms:
                 yield from _matches(form, text)
+    yield from commands.find(text, lowered)
     if "-----begin" in lowered:
         yield from _private_keys(text)
     if "=" in lowered and ("?" in lowered or "&" in lowered):

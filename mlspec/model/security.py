@@ -10,19 +10,37 @@ from mlspec.codes import CODES
 from mlspec.codes.policy import POLICY
 from mlspec.diagnostics import suggestion
 from mlspec.model.base import SpecModel, field, refused
-from mlspec.model.scalars import Boolean, integer, matching, text
+from mlspec.model.scalars import Boolean, integer, text
 
 USER: Final = 65532
 """An unprivileged user that no distribution assigns; high enough for the UID rule of every policy tool."""
 _MOST: Final = 2**31 - 1
 
 UserId = Annotated[int, BeforeValidator(integer(0, _MOST)), WithJsonSchema({"type": "integer", "minimum": 0})]
+CAPABILITIES: Final = (
+    *("AUDIT_CONTROL", "AUDIT_READ", "AUDIT_WRITE", "BLOCK_SUSPEND", "BPF", "CHECKPOINT_RESTORE", "CHOWN"),
+    *("DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "FSETID", "IPC_LOCK", "IPC_OWNER", "KILL", "LEASE"),
+    *("LINUX_IMMUTABLE", "MAC_ADMIN", "MAC_OVERRIDE", "MKNOD", "NET_ADMIN", "NET_BIND_SERVICE", "NET_BROADCAST"),
+    *("NET_RAW", "PERFMON", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYSLOG", "SYS_ADMIN", "SYS_BOOT", "SYS_CHROOT"),
+    *("SYS_MODULE", "SYS_NICE", "SYS_PACCT", "SYS_PTRACE", "SYS_RAWIO", "SYS_RESOURCE", "SYS_TIME"),
+    *("SYS_TTY_CONFIG", "WAKE_ALARM"),
+)
+"""What Linux knows, without CAP_ (include/uapi/linux/capability.h of 6.12); a runtime starts nothing with another."""
+
+
+def _capability(value: object) -> str:
+    written = text(value)
+    if written in CAPABILITIES:
+        return written
+    if written == "ALL":
+        raise refused("`ALL` is every capability, which is root of the node", "name those that the program needs")
+    bare = written.upper().removeprefix("CAP_")
+    help = f"write `{bare}`" if bare in CAPABILITIES else suggestion(bare, CAPABILITIES)
+    raise refused(f"`{written[:40]}` is not a capability of Linux", help)
+
+
 Capability = Annotated[
-    str,
-    BeforeValidator(
-        matching(r"(?!CAP_|ALL$)[A-Z]+(_[A-Z]+)*", "a capability", "write such as `IPC_LOCK`, without CAP_")
-    ),
-    WithJsonSchema({"type": "string", "pattern": "^[A-Z]+(_[A-Z]+)*$"}),
+    str, BeforeValidator(_capability), WithJsonSchema({"type": "string", "enum": list(CAPABILITIES)})
 ]
 
 

@@ -20,12 +20,14 @@ def _mounts(plan: Plan, project: Project, environment: EnvironmentFields, scope:
         workload = stated.workload
         seen = _shared_memory(workload)
         scripts = _scripts(workload)
+        _nested(workload, scope)
         for mount in workload.mounts:
             path = ("steps", workload.name, "mounts", mount.volume)
             where = mount_point(mount.path)
             if where in seen:
                 scope.report("MLS227", f"{seen[where]} is mounted at {where} too", path, "choose another path")
             seen.setdefault(where, f"volume `{mount.volume}`")
+            _hiding(where, path, scope)
             hidden = next((script for script in scripts if _overlap(script, where)), None)
             if hidden is not None:
                 message = f"the script is mounted at {hidden}, and the volume at {where}: one would stand in the other"
@@ -34,6 +36,39 @@ def _mounts(plan: Plan, project: Project, environment: EnvironmentFields, scope:
             if volume.claim is None and volume.access == "ReadOnlyMany" and not mount.read_only:
                 message = f"volume `{mount.volume}` is ReadOnlyMany, but is mounted for writing"
                 scope.report("MLS214", message, path, f"write `{{path: {mount.path}, readOnly: true}}`")
+
+
+# What every image has there is needed to start anything: the loader, the shell of the wrapper, accounts, devices.
+_OF_THE_IMAGE: Final = frozenset(
+    {"/", "/bin", "/dev", "/etc", "/lib", "/lib64", "/sbin", "/usr", "/usr/bin", "/usr/lib"}
+)
+_OF_THE_KERNEL: Final = ("/proc", "/sys")
+"""Nothing is mounted inside of them: runc refuses it (libcontainer/rootfs_linux.go), or cannot make the folder."""
+
+
+def _hiding(where: str, path: Path, scope: Scope) -> None:
+    """Report a mount that takes away what the container needs to start."""
+    kernel = next((root for root in _OF_THE_KERNEL if where == root or where.startswith(f"{root}/")), None)
+    if kernel is not None:
+        message = f"{kernel} is the kernel's: no volume can be mounted at {where}"
+    elif where in _OF_THE_IMAGE:
+        message = f"a volume at {where} hides the image's own files, and the container does not start"
+    else:
+        return
+    scope.report("MLS253", message, path, "choose a folder of its own, such as /data")
+
+
+def _nested(workload: PlannedWorkload, scope: Scope) -> None:
+    """Report mounts inside a volume that is read only: the folder cannot be made there."""
+    for mount in workload.mounts:
+        where = mount_point(mount.path)
+        for outer in workload.mounts:
+            around = mount_point(outer.path)
+            if outer.read_only and where.startswith(f"{around}/"):
+                message = f"{where} is inside volume `{outer.volume}` at {around}, which is mounted read-only"
+                help = f"have the folder in the volume, or choose a path outside of {around}"
+                path = ("steps", workload.name, "mounts", mount.volume)
+                scope.report("MLS253", message, path, help, severity=Severity.WARNING)
 
 
 def _shared_memory(workload: PlannedWorkload) -> dict[str, str]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from mlspec.k8s.values import at, items, words
 from mlspec.pod_security.control import Control, Fault
-from mlspec.pod_security.reading import Reading, at, items, words
+from mlspec.pod_security.reading import Reading
 
 _DEFAULT_CAPABILITIES: Final = frozenset(
     (

@@ -6,27 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mlspec.k8s.projected import Body
-
-
-def at(value: Any, *path: str) -> Any:
-    """Return the value of a field; None where it, or one on the way to it, is missing or no map."""
-    for key in path:
-        if not isinstance(value, dict):
-            return None
-        value = value.get(key)
-    return value
-
-
-def items(value: Any, *path: str) -> Iterator[Body]:
-    """Yield the maps of a list; nothing where there is no list."""
-    found = at(value, *path)
-    yield from (item for item in found if isinstance(item, dict)) if isinstance(found, list) else ()
-
-
-def words(value: Any, *path: str) -> list[str]:
-    """Return the entries of a list as text; none where there is no list."""
-    found = at(value, *path)
-    return list(map(str, found)) if isinstance(found, list) else []
+from mlspec.k8s.values import at, items
 
 
 class Reading:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from mlspec.k8s.values import at, items, words
 from mlspec.pod_security.baseline import any_proc_mount, is_filtered
 from mlspec.pod_security.control import Control, Fault
-from mlspec.pod_security.reading import Reading, at, items, words
+from mlspec.pod_security.reading import Reading
 
 _VOLUMES: Final = frozenset(
     (

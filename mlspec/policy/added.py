@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from mlspec.k8s.projected import Body
-from mlspec.pod_security.reading import items
+from mlspec.k8s.values import items
 from mlspec.policy.subject import Judged
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -23,6 +23,8 @@ class Opinion:
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
     accepted: list[Accepted] = field(default_factory=list)
+    refused: dict[tuple[str, ...], str] = field(default_factory=dict)
+    """Every `allow` for a finding that it cannot accept, by its path, with the reason."""
 
 
 def judge(subject: Subject, project: Mapping, environment: Mapping) -> Opinion:
@@ -34,9 +36,12 @@ def judge(subject: Subject, project: Mapping, environment: Mapping) -> Opinion:
             continue
         for violation in rule.judge(subject):
             accepted = _accepted(subject, rule.code, violation)
-            if accepted is not None:
+            reason = _unacceptable(subject, rule.code, violation)
+            if accepted is not None and reason is None:
                 opinion.accepted.append(accepted)
                 continue
+            if accepted is not None and reason is not None:
+                opinion.refused[accepted.path] = reason
             severity = _WEIGHTS.get(weight or "") or violation.severity or codes.severity(rule.code)
             tree = environment if violation.of_environment else project
             opinion.diagnostics.append(
@@ -44,7 +49,7 @@ def judge(subject: Subject, project: Mapping, environment: Mapping) -> Opinion:
                     rule.code,
                     violation.message,
                     _span(tree, violation),
-                    ".".join(map(str, violation.path)),
+                    ".".join(map(str, _path(tree, violation))),
                     violation.help,
                     severity,
                 )
@@ -52,23 +57,33 @@ def judge(subject: Subject, project: Mapping, environment: Mapping) -> Opinion:
     return opinion
 
 
+def _path(tree: Mapping, violation: Violation) -> Path:
+    """Return the field at fault as it is written: of two forms the one that is there."""
+    if violation.otherwise and len(locate(tree, violation.path).path) < len(violation.path):
+        return violation.otherwise
+    return violation.path
+
+
 def _span(tree: Mapping, violation: Violation) -> Span:
-    found = locate(tree, violation.path)
-    short = len(found.path) < len(violation.path) and not isinstance(found.node, Scalar)
+    path = _path(tree, violation)
+    found = locate(tree, path)
+    short = len(found.path) < len(path) and not isinstance(found.node, Scalar)
     return found.key_span if violation.at_key or short else found.value_span
 
 
 def _accepted(subject: Subject, code: str, violation: Violation) -> Accepted | None:
-    """Return what accepts a finding: the step or service that it is about, or the whole project.
-
-    What is wrong with the environment is for its own `policy` to say; a project cannot accept it.
-    """
-    if violation.of_environment:
-        return None
+    """Return what accepts a finding, or would: the step or service that it is about, or the whole project."""
     for path, allow in _allows(subject, violation.path):
         if code in allow:
             return Accepted(code, violation.message, allow[code], (*path, "allow", code))
     return None
+
+
+def _unacceptable(subject: Subject, code: str, violation: Violation) -> str | None:
+    """Return why a project cannot accept a finding; None where it can."""
+    if violation.of_environment:
+        return f"what {code} reports stands in environments/{subject.name}.yaml, whose `policy` decides about it"
+    return f"{code} says what the cluster will do, and no reason changes that" if violation.for_certain else None
 
 
 def _allows(subject: Subject, path: Path) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
@@ -85,12 +100,16 @@ def allows(project: Project) -> list[tuple[str, ...]]:
     return [*(("allow", code) for code in project.allow), *steps, *services]
 
 
-def unused(tree: Mapping, allows: Sequence[tuple[str, ...]], used: Sequence[Accepted]) -> Iterator[Diagnostic]:
+def unused(tree: Mapping, allows: Sequence[tuple[str, ...]], opinions: Iterable[Opinion]) -> Iterator[Diagnostic]:
     """Yield every `allow` that accepts nothing in any environment."""
-    reached = {accepted.path for accepted in used}
+    reached: set[tuple[str, ...]] = set()
+    refused: dict[tuple[str, ...], str] = {}
+    for opinion in opinions:
+        reached |= {accepted.path for accepted in opinion.accepted}
+        refused |= opinion.refused
     for path in allows:
         if path not in reached:
-            message = f"nothing that {path[-1]} is about is reported here, in any environment"
+            message = refused.get(path, f"nothing that {path[-1]} is about is reported here, in any environment")
             span = locate(tree, path).key_span
             severity = codes.severity("MLS252")
             yield Diagnostic("MLS252", message, span, ".".join(path), "remove it", severity)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from mlspec.diagnostics import Severity
+from mlspec.k8s.values import at, items
 from mlspec.kind_specs import ServiceSpec
-from mlspec.pod_security.reading import at, items
 from mlspec.policy.added import containers
 from mlspec.policy.subject import Judged, Path, Rule, Subject, Violation
 
@@ -115,8 +115,13 @@ def _elsewhere(subject: Subject, code: str) -> str:
     )
 
 
-def _images(subject: Subject) -> Iterator[_Image]:
-    """Yield every image with where it is written, or with the container that an operator adds for it."""
+def _images(subject: Subject) -> tuple[_Image, ...]:
+    """Return every image with where it is written, or with the container that an operator adds for it."""
+    found: tuple[_Image, ...] = subject.known("images", lambda: tuple(_found(subject)))
+    return found
+
+
+def _found(subject: Subject) -> Iterator[_Image]:
     written: set[str] = set()
     for place, spec in subject.specs():
         for path, reference in spec.images().items():

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from pydantic import BaseModel
 
 from mlspec.kind_specs import StepSpec
-from mlspec.literals import assignments, values
+from mlspec.literals import assignments, commands, values
 from mlspec.literals.keys import meaning
 from mlspec.literals.places import in_entry, in_file, in_value, is_flag, is_secret
 from mlspec.model.blocks import TextValue
@@ -29,20 +29,27 @@ class _Text(NamedTuple):
     text: str
     name: str | None = None
     is_word: bool = False
+    otherwise: Path = ()
+    """Its path where a map of flags is written as a list."""
+    what: str = ""
+    """What it is known to hold by the words beside it."""
 
 
 def written_secret(subject: Subject) -> Iterator[Violation]:
     """A secret stands where everybody can read it who may read the repository, the generated manifests, or the
     objects in the cluster: a variable, a word of a command line, a URI, a patch, or a file that is shipped with a run.
-    It is told by its name (password, token, API key, credential, private key) or by its form (keys of AWS, Google,
+    objects in the cluster: a variable, a word of a command line, a URI, a patch, or a file that is shipped with a run.
+    It is told by its name (password, token, API key, credential, private key), by its form (keys of AWS, Google,
     Azure, GitHub, GitLab, Hugging Face, OpenAI, Slack and others, private keys, JSON Web Tokens, passwords and
-    signatures in URLs); its value is never printed. Declare the Secret under `secrets`, and write
-    `{secret: …, key: …}` as the variable's value; a command line refers to the variable as `$(NAME)`, a program reads
-    it. What was committed once stays in Git's history: replace it where it came from. Blanks such as `<token>`,
-    references, paths and switches are no secrets; `changeme` is one, since it opens what nobody has changed.
+    signatures in URLs), or by the command that it is handed to (`curl -u`, `mysql -p…`); its value is never printed.
+    Declare the Secret under `secrets`, and write `{secret: …, key: …}` as the variable's value; a command line refers
+    to the variable as `$(NAME)`, a program reads it. What was committed once stays in Git's history: replace it where
+    it came from. Blanks such as `<token>` and `your-api-key-here`, references, paths and switches are no secrets;
+    `changeme` is one, since it opens what nobody has changed.
     """
     for text, what in _in_model(subject.project):
-        yield Violation(f"{_label(text)} holds what looks like {what}", text.path, _help(text))
+        message = f"{_label(text)} holds what looks like {what}"
+        yield Violation(message, text.path, _help(text), otherwise=text.otherwise)
     for text, what in _in_model(subject.environment):
         message = f"{_label(text)} in environment {subject.name} holds what looks like {what}"
         yield Violation(message, text.path, "leave it out: this file is committed", of_environment=True)
@@ -105,6 +112,9 @@ def _found(texts: Sequence[_Text]) -> Iterator[tuple[_Text, str]]:
     together = "\n".join(text.text for text in texts)
     suspicious = next(iter(values.find(together)), None) is not None
     for text in texts:
+        if text.what:
+            yield text, text.what
+            continue
         if text.name is None:
             found = in_value(text.text) if suspicious else None
         elif suspicious or is_secret(text.name, text.text) or assignments.mentions(text.text):
@@ -157,10 +167,12 @@ def _entry(key: str, item: Any, path: Path, among: dict[Any, Any]) -> Iterator[_
 def _words(words: Sequence[str], path: Path) -> Iterator[_Text]:
     """Yield the words of a command line; those of a map of flags are found by their flag."""
     flags = _flags(words) if path[-1] == "args" else {}
+    known = dict(commands.in_words(words))
     for index, word in enumerate(words):
         before = words[index - 1] if index else ""
         name = before if is_flag(before) and word[:1] != "-" else ""
-        yield _Text((*path, flags.get(index, index)), word, name, is_word=True)
+        here, other = (*path, flags.get(index, index)), (*path, index) if index in flags else ()
+        yield _Text(here, word, name, is_word=True, otherwise=other, what=known.get(index, ""))
 
 
 def _flags(words: Sequence[str]) -> dict[int, str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from mlspec.ir_safety import LOWEST_USER
 from mlspec.policy.subject import Rule, Subject, Violation
 
-_LOW: Final = 10000
-"""User numbers below belong to hosts: a file of a node's own user could be read by a pod that has escaped."""
+_SAFER: Final = f"remove it, or write a number of {LOWEST_USER} or more"
 
 
 def root(subject: Subject) -> Iterator[Violation]:
@@ -18,7 +18,9 @@ def root(subject: Subject) -> Iterator[Violation]:
     for place, spec in subject.specs():
         if spec.security.user == 0:
             message = f"`{place[1]}` runs as root"
-            yield Violation(message, (*place, "security", "user"), "remove it, or write a number of 10000 or more")
+            yield Violation(
+                message, (*place, "security", "user"), f"remove it, or write a number of {LOWEST_USER} or more"
+            )
 
 
 def low_user(subject: Subject) -> Iterator[Violation]:
@@ -27,9 +29,11 @@ def low_user(subject: Subject) -> Iterator[Violation]:
     are read only.
     """
     for place, spec in subject.specs():
-        if 0 < spec.security.user < _LOW:
+        if 0 < spec.security.user < LOWEST_USER:
             message = f"`{place[1]}` runs as user {spec.security.user}, which may be a user of the node"
-            yield Violation(message, (*place, "security", "user"), f"remove it, or write a number of {_LOW} or more")
+            yield Violation(
+                message, (*place, "security", "user"), f"remove it, or write a number of {LOWEST_USER} or more"
+            )
 
 
 def writable_root(subject: Subject) -> Iterator[Violation]:

@@ -24,9 +24,11 @@ class _Use(NamedTuple):
 
 
 def metadata_service(subject: Subject) -> Iterator[Violation]:
-    """The destination is the metadata service of the cloud: whatever may reach it gets the credentials of the node,
-    with which it may be more than any ServiceAccount. Networks that hold it beside other addresses are opened without
-    it. Give workloads an identity of their own (`serviceAccounts.annotations`), and remove the destination.
+    """The destination is the metadata service of a cloud: whatever may reach it gets the credentials of the node,
+    with which it may be more than any ServiceAccount. What is link-local counts, and the addresses that Alibaba, AWS,
+    Azure, Google and Oracle have for such services elsewhere. Networks that hold 169.254.169.254 or fd00:ec2::254
+    beside other addresses are opened without them. Give workloads an identity of their own
+    (`serviceAccounts.annotations`), and remove the destination.
     """
     for uses in _uses(subject):
         for use in uses:

@@ -11,15 +11,17 @@ from mlspec.diagnostics import Severity, listed
 from mlspec.ir_safety import PlannedSecurity
 from mlspec.k8s import meta
 from mlspec.k8s.resource import Body
+from mlspec.k8s.values import at, items
 from mlspec.model.levels import Level
 from mlspec.model.quantity import parse_quantity
-from mlspec.pod_security.reading import at, items
 from mlspec.policy.added import containers, owner_of
+from mlspec.policy.places import named, patch_or_key, path_of, pods_of
 from mlspec.policy.subject import Judged, Path, Rule, Subject, Violation
 from mlspec.policy.weaker import weaker
 
 _OF_THE_API: Final = re.compile(r"(https?://)?(api|kubernetes)([.:/]|\Z)")
 """Audiences that an API server takes as its own (its `--api-audiences`, which is its issuer's URL by default)."""
+_CONTAINER: Final = re.compile(r"container ([^:]+): ")
 _FAULT: Final = "mlspec writes it, so this is a fault of its own: please report it"
 
 
@@ -28,17 +30,23 @@ def refused(subject: Subject) -> Iterator[Violation]:
     would refuse them, and all that can be seen is an operator that tries again, while Argo CD shows Progressing. A
     namespace that mlspec manages enforces the strictest level that all its pods reach, but never less than
     `namespace.podSecurity` of the environment; in one that others manage that field says what they enforce. Mend the
-    pods, configure the operator whose container falls short, or lower `namespace.podSecurity`.
+    pods, configure the operator whose container falls short, or lower `namespace.podSecurity`. A project cannot accept
+    this with `allow` where mlspec manages the namespace: such pods never start, whatever the reason. Where others do,
+    it can: they may have exempted it.
     """
     enforced = _enforced(subject) or "privileged"
     for judged in subject.judged():
         found = pod_security.judged(judged.pods, enforced, _minor(subject))
         if found:
             reached = pod_security.reached(judged.pods, _minor(subject))
-            message = f"{_pods(judged)} would be refused: the namespace enforces {enforced}, and they reach {reached}: "
+            message = (
+                f"{pods_of(judged)} would be refused: the namespace enforces {enforced}, and they reach {reached}: "
+            )
             lower = f"write `namespace: {{podSecurity: {reached}}}` in {_file(subject)}"
             help = f"{_remedies(judged, found)}; or {lower}"
-            yield Violation(message + _reasons(judged, found), _path(judged), help, at_key=True)
+            certain = subject.plan.target.manage_namespace
+            text = message + _reasons(judged, found)
+            yield Violation(text, path_of(judged), help, at_key=True, for_certain=certain)
 
 
 def less_strict(subject: Subject) -> Iterator[Violation]:
@@ -70,13 +78,15 @@ def less_strict(subject: Subject) -> Iterator[Violation]:
         is_refused = pod_security.higher(reached, enforced) != reached
         if judged.place not in told and not is_refused:
             told.add(judged.place)
-            message = f"{_pods(judged)} reach only {reached}, so the namespace cannot enforce restricted: "
-            yield Violation(message + _reasons(judged, found), _path(judged), _remedies(judged, found), at_key=True)
-    if pod_security.higher(pod_security.lower(lowest, subject.of_runs()), enforced) != enforced:
+            message = f"{pods_of(judged)} reach only {reached}, so the namespace cannot enforce restricted: "
+            yield Violation(message + _reasons(judged, found), path_of(judged), _remedies(judged, found), at_key=True)
+    of_runs, runs = subject.of_runs()
+    if pod_security.higher(pod_security.lower(lowest, of_runs), enforced) != enforced:
         message = f"{_label(subject)} is {enforced}, which no pod needs: {_FAULT}"
         yield Violation(message, ("name",), severity=Severity.ERROR)
     elif pod_security.higher(lowest, enforced) != enforced:
-        message = f"superseded runs, which may run still, keep the namespace at {enforced}"
+        names = listed([f"`{run}`" for run in runs])
+        message = f"superseded runs, which may run still, keep the namespace at {enforced} in {subject.name}: {names}"
         folder = f"generated/{subject.plan.project}/overlays/{subject.name}/pipeline/"
         yield Violation(message, ("name",), f"once they have ended, delete their files in {folder}, and generate")
 
@@ -106,10 +116,10 @@ def token(subject: Subject) -> Iterator[Violation]:
         volumes = [volume.get("name") for volume in items(judged.pod, "spec", "volumes") if _has_token(volume)]
         if said is not False or volumes:
             how = "" if said is not False else f" by volume {', '.join(map(str, volumes))}"
-            message = f"{_pods(judged)} have a token of the Kubernetes API mounted{how}"
+            message = f"{pods_of(judged)} have a token of the Kubernetes API mounted{how}"
             help = "leave `automountServiceAccountToken: false`, and mount tokens with an `audience` of their own only"
             word = f"'{volumes[0]}'" if volumes and said is False else "automountServiceAccountToken"
-            yield Violation(message, _patch_or_key(subject, judged, word), help, at_key=True)
+            yield Violation(message, patch_or_key(subject, judged, word), help, at_key=True)
 
 
 def memory_volume(subject: Subject) -> Iterator[Violation]:
@@ -136,12 +146,13 @@ def no_limits(subject: Subject) -> Iterator[Violation]:
             if missing:
                 names[added].append(f"{name} ({', '.join(missing)})")
         if own := names[False]:
-            message = f"{_pods(judged)} have containers without limits: {listed(own)}"
-            yield Violation(message, _patch_or_key(subject, judged, "imits"), "write `resources.limits`", at_key=True)
+            message = f"{pods_of(judged)} have containers without limits: {listed(own)}"
+            place = patch_or_key(subject, judged, *(named(name.partition(" ")[0]) for name in own), "imits")
+            yield Violation(message, place, "write `resources.limits`", at_key=True)
         if names[True] and not filled:
-            message = f"{_pods(judged)} get containers without limits from the operator: {listed(names[True])}"
+            message = f"{pods_of(judged)} get containers without limits from the operator: {listed(names[True])}"
             help = "configure the operator, or give the environment a `quota`, whose LimitRange fills them in"
-            yield Violation(message, _path(judged), help, Severity.NOTE, at_key=True)
+            yield Violation(message, path_of(judged), help, Severity.NOTE, at_key=True)
 
 
 def weaker_than_written(subject: Subject) -> Iterator[Violation]:
@@ -156,9 +167,11 @@ def weaker_than_written(subject: Subject) -> Iterator[Violation]:
     for judged in subject.judged():
         grouped: dict[Path, list[str]] = {}
         for field, text in weaker(judged, _security(subject, judged), _minor(subject)):
-            grouped.setdefault(_patch_or_key(subject, judged, field), []).append(text)
+            whose = _CONTAINER.match(text)
+            words = [named(name) for name in whose[1].split(", ")] if whose is not None else []
+            grouped.setdefault(patch_or_key(subject, judged, *words, field), []).append(text)
         for path, texts in grouped.items():
-            message = f"{_pods(judged)} are weaker than mlspec writes them: {listed(texts, '; ')}"
+            message = f"{pods_of(judged)} are weaker than mlspec writes them: {listed(texts, '; ')}"
             yield Violation(message, path, "leave it as it is, or write `security:`", at_key=True)
 
 
@@ -180,28 +193,6 @@ def _enforced(subject: Subject) -> Level | None:
 
 def _label(subject: Subject) -> str:
     return f"the level of namespace {subject.plan.target.namespace}"
-
-
-def _pods(judged: Judged) -> str:
-    """Return what the pods of a finding are called."""
-    if at(judged.resource.body, "metadata", "labels", meta.GATE_OF):
-        return f"the gate's pods of `{judged.place[1]}`"
-    role = f"{judged.pods.role} " if judged.pods.role else ""
-    return f"the {role}pods of `{judged.place[1]}`"
-
-
-def _path(judged: Judged) -> Path:
-    return (*judged.place, *judged.pods.path)
-
-
-def _patch_or_key(subject: Subject, judged: Judged, field: str) -> Path:
-    """Return the operation of a `patch` that has to do with a field, or the workload."""
-    spec = next((spec for place, spec in subject.specs() if place == judged.place), None)
-    for word in (field, "ecurityContext"):
-        for index, operation in enumerate(spec.patch if spec is not None else ()):
-            if word in operation.path or word in str(operation.value):
-                return (*judged.place, "patch", index)
-    return _path(judged)
 
 
 def _file(subject: Subject) -> str:
@@ -246,8 +237,8 @@ def _memory(subject: Subject, judged: Judged, volume: Body) -> Iterator[Violatio
     users = [(who, container) for who, container, _ in containers(judged) if _writes(container, name)]
     if not users:
         return
-    where = f"volume {name} of {_pods(judged).removeprefix('the ')} is in memory"
-    path = _patch_or_key(subject, judged, f"'{name}'")
+    where = f"volume {name} of {pods_of(judged).removeprefix('the ')} is in memory"
+    path = patch_or_key(subject, judged, f"'{name}'")
     if size is None and not _is_written(judged.resource.body, name):
         help = "write `resources: {sharedMemory: …}`, whose volume takes its place"
         yield Violation(f"{where}, by the operator and without a size limit", path, help, Severity.NOTE, at_key=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from mlspec.diagnostics import Severity
 from mlspec.ir import Plan
@@ -30,6 +30,10 @@ class Violation(NamedTuple):
     """True where the field is one of the environment's file, which the project cannot mend."""
     at_key: bool = False
     """True where the field's key is at fault, not its value."""
+    otherwise: Path = ()
+    """The field at fault where `path` is written in its other form: a list instead of a map."""
+    for_certain: bool = False
+    """True where a project cannot accept it: the cluster will do what it says, whatever anybody thinks of it."""
 
 
 class Judged(NamedTuple):
@@ -60,8 +64,15 @@ class Subject:
     """Files that steps ship, by path from the project's folder."""
     resources: Sequence[Resource] = ()
     argocd: Sequence[Body] = ()
-    of_runs: Callable[[], Level] = lambda: "restricted"
-    """Return the Pod Security level of the runs that were written before and may be there."""
+    of_runs: Callable[[], tuple[Level, tuple[str, ...]]] = lambda: ("restricted", ())
+    """Return the Pod Security level of the runs that were written before and may be there, and those that set it."""
+    _known: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def known(self, question: str, answer: Callable[[], Any]) -> Any:
+        """Return what several rules ask about this project, once it has been found out."""
+        if question not in self._known:
+            self._known[question] = answer()
+        return self._known[question]
 
     @property
     def name(self) -> str:
@@ -80,8 +91,12 @@ class Subject:
         for name, service in self.project.services.items():
             yield ("services", name), service
 
-    def judged(self) -> Iterator[Judged]:
-        """Yield the pods that will exist, those that are alike once."""
+    def judged(self) -> tuple[Judged, ...]:
+        """Return the pods that will exist, those that are alike once."""
+        found: tuple[Judged, ...] = self.known("judged", lambda: tuple(self._judged()))
+        return found
+
+    def _judged(self) -> Iterator[Judged]:
         for resource in self.resources:
             for pods in resource.projection.pods if resource.projection is not None else ():
                 yield Judged(resource, pods, pods.first)

@@ -7,16 +7,14 @@ from itertools import product
 from typing import Any, Final
 
 from mlspec import pod_security
-from mlspec.ir_safety import PlannedSecurity
+from mlspec.ir_safety import LOWEST_USER, PlannedSecurity
 from mlspec.k8s import meta
 from mlspec.k8s.projected import Body
+from mlspec.k8s.values import at, words
 from mlspec.pod_security.baseline import is_filtered
-from mlspec.pod_security.reading import at, words
 from mlspec.policy.added import containers, has_other_user
 from mlspec.policy.subject import Judged
 
-_LOW: Final = 10000
-"""User numbers below may belong to the node's own users, as in MLS406."""
 _COMPARED: Final = (
     *("allowPrivilegeEscalation != false", "unrestricted capabilities"),
     *("runAsNonRoot != true", "runAsUser=0", "seccompProfile"),
@@ -99,7 +97,7 @@ def _users(context: Any, inherited: Any, security: PlannedSecurity) -> Iterator[
 def _number(field: str, number: Any, security: PlannedSecurity) -> Iterator[Weak]:
     if number is None:
         yield field, f"{field} is missing"
-    elif number != security.user and not (isinstance(number, int) and number >= _LOW):
+    elif number != security.user and not (isinstance(number, int) and number >= LOWEST_USER):
         yield field, f"{field} is {number}, which `security.user` does not say"
 
 
@@ -118,7 +116,7 @@ def _pod(judged: Judged, inherited: Any, security: PlannedSecurity) -> Iterator[
     yield from _sidecars(at(judged.pod, "metadata"))
     yield from _scheduled(spec)
     for group in words(inherited, "supplementalGroups"):
-        if group.isdecimal() and int(group) < _LOW and int(group) != security.user:
+        if group.isdecimal() and int(group) < LOWEST_USER and int(group) != security.user:
             yield "supplementalGroups", f"supplementalGroups has {group}, which may be a group of the node"
     if judged.resource.key.kind != "SeldonDeployment":  # it writes a context of its own
         yield from _context(judged, inherited, security)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from mlspec.k8s.projected import Body
-from mlspec.projection.templates import items
+from mlspec.k8s.values import items
 
 _COPIED: Final = (
     ("maxRestarts", "PET_MAX_RESTARTS"),

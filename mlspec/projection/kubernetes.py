@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mlspec.k8s.projected import Body, ProjectedPods, Projection
+from mlspec.k8s.values import mapping
 from mlspec.projection import templates
 
 
@@ -14,7 +15,7 @@ def job(body: Body) -> Projection:
     """
     name, namespace = body["metadata"]["name"], body["metadata"].get("namespace")
     labels = {"batch.kubernetes.io/job-name": name, "job-name": name}
-    template = templates.mapping(templates.mapping(body.get("spec")).get("template"))
+    template = mapping(mapping(body.get("spec")).get("template"))
 
     def make(number: int) -> Body:
         return templates.pod(templates.generated(f"{name}-"), namespace, template, labels)

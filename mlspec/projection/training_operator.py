@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from mlspec.k8s.projected import Body, ProjectedPods, Projection
+from mlspec.k8s.values import copied, items, mapping
 from mlspec.projection import elastic, templates
-from mlspec.projection.templates import items, mapping
 
 MOST_PODS: Final = 3000
 """Pods that a namespace can have without the cluster getting slower; of more, nothing is projected.
@@ -179,7 +180,8 @@ def _projection(
             finish(found, role, number)
             return found
 
-        return ProjectedPods(role, job.roles[role].count, make, added(role), (paths or {}).get(role, ()))
+        path, name = (paths or {}).get(role, ()), partial(job.pod_name, role)
+        return ProjectedPods(role, job.roles[role].count, make, added(role), path, name)
 
     services = tuple(_service(job, name, index) for name, role in job.roles.items() for index in range(role.count))
     return Projection(tuple(pods(role) for role in job.roles), services)
@@ -194,7 +196,7 @@ def _pod(job: _Job, role: str, index: int) -> Body:
     policy = own.replica.get("restartPolicy", job.framework.restart_policy)
     spec["restartPolicy"] = "Never" if policy == "ExitCode" else policy
     if containers := items(spec.get("containers")):
-        containers[own.main]["ports"] = templates.copied(own.ports)
+        containers[own.main]["ports"] = copied(own.ports)
     return found
 
 

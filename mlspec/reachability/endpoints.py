@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from mlspec.k8s.projected import Body
+from mlspec.k8s.values import items
 from mlspec.reachability.networks import Address
 
 NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
@@ -50,13 +51,9 @@ def pod(body: Body, namespace: str, address: Address | None = None, namespace_la
 
 def _ports(spec: Body) -> Iterator[ContainerPort]:
     """Yield the ports with a name, of containers and of init containers that stay (sidecars)."""
-    stay = [item for item in _maps(spec.get("initContainers")) if item.get("restartPolicy") == "Always"]
-    for container in (*_maps(spec.get("containers")), *stay):
-        for port in _maps(container.get("ports")):
+    stay = [item for item in items(spec.get("initContainers")) if item.get("restartPolicy") == "Always"]
+    for container in (*items(spec.get("containers")), *stay):
+        for port in items(container.get("ports")):
             name, number, protocol = port.get("name"), port.get("containerPort"), port.get("protocol", "TCP")
             if isinstance(name, str) and isinstance(number, int) and isinstance(protocol, str):
                 yield ContainerPort(name, number, protocol)
-
-
-def _maps(value: Any) -> list[Body]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -12,6 +12,19 @@ Network = IPv4Network | IPv6Network
 
 METADATA: Final[tuple[Network, ...]] = (IPv4Network("169.254.169.254/32"), IPv6Network("fd00:ec2::254/128"))
 """Where clouds hand out the credentials of the node to whatever runs on it: most at the first, AWS at both."""
+_CREDENTIALS: Final[tuple[Network, ...]] = (
+    *METADATA,
+    # Link-local: the services of the node itself, such as 169.254.170.2 (ECS) and 169.254.170.23 (EKS Pod Identity).
+    IPv4Network("169.254.0.0/16"),
+    IPv6Network("fe80::/10"),
+    IPv6Network("fd00:ec2::23/128"),  # EKS Pod Identity
+    IPv6Network("fd20:ce::254/128"),  # Google Cloud
+    IPv4Network("100.100.100.200/32"),  # Alibaba Cloud
+    IPv4Network("168.63.129.16/32"),  # the wire server of Azure
+    IPv4Network("192.0.0.192/32"),  # Oracle Cloud, Classic
+)
+"""Where nothing but the node's and the cloud's own services answer."""
+_NODE_LOCAL_DNS: Final = IPv4Network("169.254.20.10/32")
 _MAPPED: Final = 96
 """Bits before the IPv4 address in one that is mapped into IPv6, `::ffff:10.0.0.1`."""
 
@@ -44,8 +57,11 @@ def left_out(whole: Network) -> tuple[Network, ...]:
 
 
 def is_metadata(whole: Network) -> bool:
-    """Say whether a network is a metadata service and nothing else."""
-    return any(holds(service, whole) for service in METADATA)
+    """Say whether a network is a metadata service, or the like of another cloud, and nothing else.
+
+    The node's DNS cache is none, though it is link-local, too.
+    """
+    return whole != _NODE_LOCAL_DNS and any(holds(service, whole) for service in _CREDENTIALS)
 
 
 def is_world(networks: Iterable[Network]) -> bool:

@@ -9,12 +9,16 @@ from typing import Any
 from mlspec.diagnostics import Accepted, Diagnostic, Severity, Span
 
 
-def render(diagnostics: Sequence[Diagnostic], accepted: Sequence[Accepted] = ()) -> str:
-    """Return one JSON document, version 1."""
+def render(diagnostics: Sequence[Diagnostic], accepted: Sequence[Accepted] = (), lines: Sequence[str] = ()) -> str:
+    """Return one JSON document, version 1: docs/output-formats.md describes it, schemas/findings.schema.json judges it.
+
+    `lines` say what each judge looked at; what is indented below one says again what was accepted, and is left out.
+    """
     document = {
         "version": 1,
         "diagnostics": [_diagnostic(diagnostic) for diagnostic in diagnostics],
         "accepted": [_accepted(item) for item in accepted],
+        "judges": [line for line in lines if not line.startswith(" ")],
         "summary": {f"{severity}s": sum(d.severity is severity for d in diagnostics) for severity in Severity},
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -13,6 +13,7 @@ from mlspec import names
 from mlspec.concerns import network
 from mlspec.ir import Flow, Peer, Plan, Port, Stated
 from mlspec.k8s import meta
+from mlspec.kind_specs import WorkloadSpec
 from mlspec.reachability.networks import left_out
 from mlspec.reachability.networks import network as parsed
 from mlspec.report.graph import describe, safe_lines
@@ -81,8 +82,17 @@ def draw(plan: Plan, named: Named) -> Network:
 
 def _reach(plan: Plan, stated: Stated, named: Named, shared: Sequence[Flow]) -> Reach:
     sources = [_row(plan, flow, ()) for flow in network.ingress(plan, stated)]
-    destinations = [_row(plan, flow, named) for flow in network.egress(plan, stated) if flow not in shared]
+    asked = _asked(stated)
+    theirs = [(flow, name) for flow, name in named if name in asked]
+    destinations = [_row(plan, flow, theirs) for flow in network.egress(plan, stated) if flow not in shared]
     return Reach(stated.workload.name, describe(stated), tuple(sources), tuple(destinations))
+
+
+def _asked(stated: Stated) -> set[str]:
+    """Return the destinations that a workload names: another may open the same networks under another name."""
+    spec = stated.workload.spec
+    written = spec.egress if isinstance(spec, WorkloadSpec) else ()
+    return {*written, *(reference.name for reference in stated.facts.destinations)}
 
 
 def _row(plan: Plan, flow: Flow, named: Named) -> Row:

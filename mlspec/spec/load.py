@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
 from mlspec import names, source
-from mlspec.diagnostics import Diagnostic, Related, Span, suggestion, whole_file
+from mlspec.diagnostics import Diagnostic, suggestion, whole_file
 from mlspec.model.scalars import boolean
 from mlspec.source import Scalar
 from mlspec.spec import bounds, opening, overlay, problems
@@ -22,16 +22,22 @@ from mlspec.spec.environment import CommonEnvironment, CommonFields, Environment
 from mlspec.spec.project import ENVIRONMENTS, Project
 from mlspec.spec.repair import repair
 from mlspec.spec.shipped import with_files
-from mlspec.spec.workspace import LoadedEnvironment, LoadedProject, Variant, Workspace
+from mlspec.spec.unique import check_unique
+from mlspec.spec.workspace import LoadedEnvironment, Variant, Workspace
 
 
 def load(root: Path, paths: Iterable[Path] = ()) -> Workspace:
     """Read a root, or only the project files (or folders with them) in `paths`; never raises for bad content."""
     workspace, known, files = begin(root, paths)
-    for path in files:
-        _load_projects(workspace, path, known)
+    read(workspace, known, files)
     check_unique(workspace)
     return workspace
+
+
+def read(workspace: Workspace, known: frozenset[str], files: Iterable[Path]) -> None:
+    """Read project files into a workspace that holds its environments; `known` are their names, valid or not."""
+    for path in files:
+        _load_projects(workspace, path, known)
 
 
 def begin(root: Path, paths: Iterable[Path] = ()) -> tuple[Workspace, frozenset[str], list[Path]]:
@@ -275,26 +281,3 @@ def _enabled(workspace: Workspace, name: str, override: source.Mapping | None) -
         context = error.context or {}
         workspace.diagnostics.append(Diagnostic("MLS104", context["text"], node.span, path, context["help"]))
         return False
-
-
-def _name_span(project: LoadedProject) -> Span:
-    node = project.base.tree.get("name")
-    assert isinstance(node, Scalar)  # noqa: S101  # the model was valid
-    return node.span
-
-
-def check_unique(workspace: Workspace) -> None:
-    """Names of projects are folders under generated/ and parts of namespaces: unique in the root."""
-    first: dict[str, Span] = {}
-    for project in workspace.projects:
-        span = _name_span(project)
-        if project.name in names.RESERVED_PROJECTS:
-            message = f"the name `{project.name}` is reserved"
-            workspace.diagnostics.append(Diagnostic("MLS213", message, span, "name", "choose another name"))
-        if project.name in first:
-            message = f"another project is named `{project.name}`"
-            related = (Related(first[project.name], "first used here"),)
-            workspace.diagnostics.append(
-                Diagnostic("MLS211", message, span, "name", "choose another name", related=related)
-            )
-        first.setdefault(project.name, span)

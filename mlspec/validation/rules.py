@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mlspec.validation import cel, native, webhooks
+from mlspec.validation import cel, lists, native, webhooks
 from mlspec.validation.declared import declared
 from mlspec.validation.objection import Objection
 
@@ -15,5 +15,6 @@ def judge(folders: tuple[Path, ...], schema: Path, body: dict[str, Any]) -> Iter
     """Yield what the API server's own code, the CEL rules of its schema and the operators' webhooks have against it."""
     versions = declared(folders)
     yield from native.judge(body, versions)
+    yield from lists.judge(schema, body)
     yield from cel.judge(schema, body)
     yield from webhooks.judge(body, versions)

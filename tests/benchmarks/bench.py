@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from mlspec.check.versions import schema_folders
 from mlspec.pipeline import compile_workspace
 from mlspec.spec.load import load
-from tests.benchmarks import corpus
+from tests.benchmarks import corpus, engines, pull_request
+from tests.benchmarks.figures import Figure, measure
 
 _MLSPEC = (sys.executable, "-m", "mlspec")
 # CPU seconds that no run may pass, by size and run; about three times what was measured when they were set.
@@ -34,42 +31,6 @@ CEILINGS = {
 }
 # Of user CPU: system time is the file system's, and differs several times over from run to run on one machine.
 RATIO_CEILING = 0.5
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One run of one process."""
-
-    wall: float
-    user: float
-    system: float
-    memory: float
-
-    @property
-    def cpu(self) -> float:
-        """CPU seconds, the kernel's included."""
-        return self.user + self.system
-
-    def row(self) -> str:
-        """Return the cells of the table."""
-        return f"{self.wall:.2f} | {self.user:.2f} | {self.system:.2f} | {self.memory:.0f}"
-
-
-def measure(command: Sequence[str], folder: Path, code: int = 0) -> Figure:
-    """Run a process to its end and return what it took; raises RuntimeError for another exit code."""
-    environment = {**os.environ, "MLSPEC_CACHE_DIR": str(folder / ".cache"), "PYTHONPATH": os.getcwd()}  # noqa: PTH109  # text, for the environment
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    with (folder / ".output").open("w") as output:
-        began = time.perf_counter()
-        process = subprocess.Popen(list(command), cwd=folder, env=environment, stdout=output, stderr=output)
-        _, status, usage = os.wait4(process.pid, 0)
-        wall = time.perf_counter() - began
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != code:
-        raise RuntimeError(
-            f"{' '.join(command)}: exit {process.returncode}\n{(folder / '.output').read_text()[-2000:]}"
-        )
-    return Figure(wall, usage.ru_utime, usage.ru_stime, usage.ru_maxrss / 1024)
 
 
 def median(command: Sequence[str], folder: Path, runs: int = 7) -> Figure:
@@ -152,10 +113,16 @@ def main() -> int:
     for size in sizes:
         rows, _ = _size(size, failures)
         print("\n".join(rows), flush=True)  # noqa: T201  # the table is the program's output
+    # A change of ten says something where most projects are not touched.
+    for size in (size for size in sizes if size >= 100):
+        print("\n".join(pull_request.rows(size, failures)), flush=True)  # noqa: T201  # the table is the program's output
     with tempfile.TemporaryDirectory(prefix="mlspec-bench-") as name:
         for option in ("--version", "--help"):
             print(f"| – | `{option}` | {median((*_MLSPEC, option), Path(name)).row()} |", flush=True)  # noqa: T201  # the table is the program's output
     print(f"\n{_ratio(min(100, max(sizes)), failures)}")  # noqa: T201  # the table is the program's output
+    lines, below = engines.compare()
+    print("\n" + "\n".join(lines))  # noqa: T201  # the table is the program's output
+    failures += below
     for failure in failures:
         sys.stderr.write(f"over the ceiling: {failure}\n")
     return 1 if failures else 0

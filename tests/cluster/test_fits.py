@@ -6,7 +6,6 @@ from typing import Final
 
 import pytest
 
-from mlspec.check import fits
 from tests import jobs
 from tests.cluster.harness.client import Api, Body
 from tests.cluster.harness.control_plane import ControlPlane, namespace
@@ -52,7 +51,7 @@ def _judged(api: Api, body: Body) -> tuple[bool, bool, str]:
     answer = api.create(resource.projection.pods[0].first, dry_run=True)
     # Who may use a ServiceAccount that is not there yet is another matter.
     accepted = answer.accepted or "error looking up service account" in answer.message
-    return not list(fits.judge(resource)), accepted, answer.message
+    return not jobs.faults(resource), accepted, answer.message
 
 
 @pytest.mark.parametrize("case", BUDGETS)

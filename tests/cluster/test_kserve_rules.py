@@ -1,6 +1,6 @@
-"""What KServe's webhooks refuse, and what becomes of objects while they are away.
+"""What KServe refuses of a stored object or too late, and what becomes of objects while its webhooks are away.
 
-mlspec holds these rules itself (no schema shows them); here is what the real webhook says of each.
+What its webhook refuses of a new object is in test_webhooks.py.
 """
 
 from __future__ import annotations
@@ -16,61 +16,22 @@ from tests.cluster.harness.process import poll
 
 pytestmark = pytest.mark.operators
 
-_VALIDATOR: Final = 'webhook "inferenceservice.kserve-webhook-server.validator" denied the request'
 _MODEL: Final = {"modelFormat": {"name": "sklearn"}, "protocolVersion": "v1", "storageUri": "gs://models/it"}
 _SECONDS: Final = 40
 
 
-def _service(name: str = "refused", mode: str = "Standard", scaler: str = "hpa", **changes: Any) -> Body:
+def _service(name: str, mode: str = "Standard", **changes: Any) -> Body:
     """Return an InferenceService that KServe takes, but for the changes of its predictor; None takes a field away."""
     predictor = {"minReplicas": 1, "maxReplicas": 2, "model": _MODEL, **changes}
     annotations = {"serving.kserve.io/deploymentMode": mode}
     if mode == "Standard":
-        annotations["serving.kserve.io/autoscalerClass"] = scaler
+        annotations["serving.kserve.io/autoscalerClass"] = "hpa"
     return {
         "apiVersion": API_VERSION,
         "kind": "InferenceService",
         "metadata": {"name": name, "namespace": "default", "annotations": annotations},
         "spec": {"predictor": {key: value for key, value in predictor.items() if value is not None}},
     }
-
-
-_CONTAINERS: Final = [{"name": "kserve-container", "image": "one"}]
-RULES: Final[dict[str, tuple[Body, str]]] = {
-    "name that starts with a digit": (_service("0-it"), "invalid"),
-    "name with a dot": (_service("it.is"), "invalid"),
-    "more replicas at least than at most": (
-        _service(minReplicas=3),
-        "'MinReplicas' cannot be greater than MaxReplicas",
-    ),
-    "less than no replica": (_service(minReplicas=-1), "'MinReplicas' cannot be less than 0"),
-    "model and container": (_service(containers=_CONTAINERS), "exactly one of"),
-    "neither model nor container": (_service(model=None), "exactly one of"),
-    "name of the model": (_service(model={**_MODEL, "name": "it"}), "the 'name' field is not allowed"),
-    "autoscaler of Knative": (_service(scaler="kpa"), "[kpa] is not a supported autoscaler class type"),
-    "more than all of the CPU": (_service(scaleTarget=101), "[1-100]"),
-    "more than all of the memory": (_service(scaleMetric="memory", scaleTarget=101), "[1-100]"),
-    "concurrency in Standard mode": (_service(scaleMetric="concurrency"), "[concurrency] is not a supported metric"),
-    "CPU in Knative mode": (_service(mode="Knative", scaleMetric="cpu"), "[cpu] is not a supported metric"),
-}
-"""What only the validating webhook refuses, with words of its answer (facts: pkg/apis/serving/v1beta1, 0.16.0)."""
-
-
-@pytest.mark.parametrize("mode", ["Standard", "Knative"])
-def test_what_the_rules_are_about_is_taken(mode: str, kserve_manager: KServe) -> None:
-    """What the refused ones were made from is fine."""
-    answer = kserve_manager.plane.api.create(_service(mode=mode), dry_run=True)
-    assert answer.accepted, answer.message
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_refused(rule: str, kserve_manager: KServe) -> None:
-    """The validating webhook refuses it, and says why."""
-    body, words = RULES[rule]
-    answer = kserve_manager.plane.api.create(body, dry_run=True)
-    assert not answer.accepted
-    assert _VALIDATOR in answer.message
-    assert words in answer.message
 
 
 def _noted_mode(api: Api, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Objects with one fault each: what the real API server refuses, mlspec's schemas refuse, or a reason is given.
+"""Objects with one fault each: what the real API server refuses, mlspec refuses, or a reason is given.
 
 The table of differences is disagreements.yaml; a row that no longer holds fails as an unlisted difference does.
 """
@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 import yaml
 
-from mlspec.check.schema import check_schema
+from mlspec.check.objects import judge_accepted
 from mlspec.schemas import kubernetes_folder
 from tests.cluster.harness import crds
 from tests.cluster.harness.client import MANAGER, Api
@@ -68,7 +68,7 @@ def rows() -> list[Row]:
             row["reason"],
         )
         for row in yaml.safe_load(_TABLE.read_text())
-        if _order(KUBERNETES) <= _order(row.get("until", KUBERNETES))
+        if _order(row.get("since", KUBERNETES)) <= _order(KUBERNETES) <= _order(row.get("until", KUBERNETES))
     ]
 
 
@@ -84,7 +84,8 @@ def test_mutants(kind: str, api_plane: ControlPlane, rows: list[Row], report: Re
     counts = [0] * 5
     for sample, mutant in mutants_of(kind):
         server = _server(api_plane.api, sample, mutant)
-        ours = next((found.message for found in check_schema(_schemas(sample.golden), mutant.body)), "")
+        faults = judge_accepted(_schemas(sample.golden), mutant.body)
+        ours = next((fault.message for fault in faults if not _is_of_webhook(fault.code)), "")
         if bool(server) != bool(ours):
             who = "server" if server else "mlspec"
             found = [row for row in rows if row.holds(mutant, who)]
@@ -100,6 +101,11 @@ def test_mutants(kind: str, api_plane: ControlPlane, rows: list[Row], report: Re
     assert not unlisted, "\n".join(unlisted)
     stale = [row.reason for row in rows if kind in row.kinds and row not in used]
     assert not stale, f"rows of disagreements.yaml that do not hold for {kind}: {stale}"
+
+
+def _is_of_webhook(code: str) -> bool:
+    """Say whether an operator's webhook refuses it: in this tier no operator runs."""
+    return "MLS330" <= code <= "MLS369"
 
 
 def _schemas(golden: Golden) -> tuple[Path, ...]:

@@ -10,7 +10,6 @@ from typing import Final
 
 import pytest
 
-from mlspec.check import fits
 from tests import jobs, stored, variants
 from tests.cluster.harness.client import Api, Body
 from tests.cluster.harness.control_plane import namespace
@@ -113,7 +112,7 @@ def test_the_longest_names_are_made(
     kind: str, roles: Mapping[str, int], length: int, made: Mapping[str, list[Body]]
 ) -> None:
     body = _long(kind, roles, length)
-    assert list(fits.judge(jobs.resource(body))) == []
+    assert list(jobs.faults(jobs.resource(body))) == []
     _compare(body, made)
 
 
@@ -124,7 +123,7 @@ def test_one_character_more_is_not(
     """A Job is refused itself; of other jobs a Service, which the operator would try to make for ever."""
     resource = jobs.resource(_long(kind, roles, length + 1))
     assert resource.projection is not None
-    assert [fault.code for fault in fits.judge(resource)] == ["MLS210"]
+    assert [fault.code for fault in jobs.faults(resource)] == ["MLS210"]
     bodies = resource.projection.services or (resource.body,)
     answers = [operators_plane.api.create(body, dry_run=True) for body in bodies]
     refused = [answer.message for answer in answers if not answer.accepted]

@@ -1,7 +1,7 @@
 """`python -m tests.fuzz --count 100000 [--seed N] [--jobs 2] [--only N]`: what came of that many hostile specs.
 
-Input number N of a seed is the same as long as the specs to begin with are, so `--only N` repeats the one that a line
-names; what fails is kept in the corpus, too.
+Input number N of a seed is the same as long as the specs to begin with and the words of the program are, so `--only N`
+repeats the one that a line names; what fails is kept in the corpus, too.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import yaml
 from mlspec import source
 from mlspec.source import PlainText
 from tests.flow import Plain, to_yaml
+from tests.fuzz import words
 
 NASTY: Final = tuple((Path(__file__).parent.parent / "nasty.txt").read_text(encoding="utf-8").splitlines())
 HOSTILE: Final = (
@@ -143,9 +144,26 @@ def _override(random: Random, parent: Any, key: Any, other: Any) -> None:
         parent[key] = {random.choice(("dev", "prod", "common", "zz")): inner}
 
 
+def _known(random: Random, parent: Any, key: Any, _: Any) -> None:
+    """Add a field that the program knows, or give one a value that it knows."""
+    target = parent[key]
+    if isinstance(target, dict) and random.random() < 0.7:
+        target[random.choice(words.words())] = words.value(random)
+    elif isinstance(target, list) and random.random() < 0.7:
+        target.insert(random.randint(0, len(target)), words.value(random))
+    else:
+        parent[key] = words.value(random)
+
+
+def _patch(random: Random, parent: Any, key: Any, _: Any) -> None:
+    """Patch a step or service with fields that Kubernetes' objects have."""
+    if isinstance(parent[key], dict):
+        parent[key]["patch"] = [words.operation(random) for _ in range(random.choice((1, 1, 2, 5)))]
+
+
 _EDITS: Final[tuple[Edit, ...]] = (
     *(_exchange, _exchange, _exchange, _replace, _replace, _replace, _delete, _delete, _rename, _rename),
-    *(_repeat, _nest, _splice, _splice, _override),
+    *(_repeat, _nest, _splice, _splice, _override, _known, _known),
 )
 
 
@@ -158,11 +176,18 @@ def _structure(random: Random, data: bytes, others: Sequence[bytes]) -> bytes:
     document = random.choice(documents)
     if random.random() < 0.1 and isinstance(document, dict):
         _override(random, document, "environments", random.choice(borrowed))
+    elif random.random() < 0.15 and (workloads := [way for way in _ways(document) if _is_workload(way)]):
+        way = random.choice(workloads)
+        _patch(random, _at(document, way[:-1]), way[-1], {})
     else:
         way = random.choice(_ways(document)[1:] or [()])
         if way:
             random.choice(_EDITS)(random, _at(document, way[:-1]), way[-1], random.choice(borrowed))
     return _written(random, documents)
+
+
+def _is_workload(way: Way) -> bool:
+    return len(way) == 2 and way[0] in ("steps", "services")
 
 
 def _written(random: Random, documents: list[Any]) -> bytes:

@@ -70,12 +70,14 @@ NETWORK_POLICIES: Final = Program("network-policies", "v0.8.0", _OURS, "network-
 """Says what sigs.k8s.io/kube-network-policies of that version does with packets."""
 KUBE_SCORE: Final = Program("kube-score", "v1.20.0", "github.com/zegl/kube-score/cmd/kube-score", "kube-score")
 """Judges pods, Services and policies; shown what operators will make (tests/policy_tools)."""
+KUBECTL_VALIDATE: Final = Program("kubectl-validate", "v0.0.4", "sigs.k8s.io/kubectl-validate", "kubectl-validate")
+"""Judges with the API server's own code; the tier `api` builds it (tests/cluster/test_kubectl_validate.py)."""
 
 
 def main() -> int:
     """Build what is missing; returns the exit code."""
     for program in (KUBECONFORM, *KUSTOMIZES, NETWORK_POLICIES, KUBE_SCORE):
-        problem = _ensure(program)
+        problem = ensure(program)
         if problem:
             sys.stderr.write(f"{program.label} cannot be built: {problem}\n")
             return 2
@@ -83,7 +85,7 @@ def main() -> int:
     return 0
 
 
-def _ensure(program: Program) -> str:
+def ensure(program: Program) -> str:
     """Build a program where it is missing; returns why it cannot be."""
     if program.path.is_file():
         return ""

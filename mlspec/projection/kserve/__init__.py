@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from mlspec.k8s.projected import Body, ProjectedPods, Projection
+from mlspec.k8s.values import copied
 from mlspec.projection import templates
 from mlspec.projection.kserve import knative, predictor, runtimes, scratch, shape, stock, webhook
 
@@ -49,17 +50,21 @@ def inference_service(body: Body, release: tuple[int, ...], secrets: Mapping[str
     added = webhook.admit(pod, body["spec"]["predictor"], installed, secrets)
     if not predictor.is_standard(body):
         added |= {knative.QUEUE_PROXY}
-    pods = ProjectedPods("predictor", predictor.most(body), partial(_numbered, pod), added)
+    name = partial(_name, pod["metadata"]["name"])
+    pods = ProjectedPods("predictor", predictor.most(body), partial(_numbered, pod), added, name=name)
     return Projection((pods,), services, names)
 
 
 def _numbered(pod: Body, number: int) -> Body:
     """Return one of some pods, which differ in their names' last characters alone."""
-    found: Body = templates.copied(pod)
-    name = found["metadata"]["name"]
-    ending = f"{number:0{len(templates.RANDOM)}}"
-    found["metadata"]["name"] = f"{name[: -len(templates.RANDOM)]}{ending[-len(templates.RANDOM) :]}"
+    found: Body = copied(pod)
+    found["metadata"]["name"] = _name(pod["metadata"]["name"], number)
     return found
+
+
+def _name(name: str, number: int) -> str:
+    ending = f"{number:0{len(templates.RANDOM)}}"
+    return f"{name[: -len(templates.RANDOM)]}{ending[-len(templates.RANDOM) :]}"
 
 
 def knative_service(body: Body, release: tuple[int, ...]) -> Body | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mlspec.k8s.projected import Body
-from mlspec.projection import templates
+from mlspec.k8s.values import copied
 from mlspec.projection.kserve import storage
 from mlspec.projection.kserve.stock import CONTAINER, Release
 
@@ -66,7 +66,7 @@ def inject(pod: Body, predictor: Body, release: Release, secrets: Mapping[str, s
         },
     }
     if "securityContext" in first:
-        container["securityContext"] = templates.copied(first["securityContext"])
+        container["securityContext"] = copied(first["securityContext"])
     storage.authenticate(container, spec, secrets)
     spec["containers"].append({key: value for key, value in container.items() if value != []})
 
@@ -118,7 +118,7 @@ def _environment(spec: Body, first: Body) -> list[Body]:
     """Return the agent's environment: the queue proxy's, whose requests now go to the agent; else the probe alone."""
     for container in spec["containers"]:
         if container["name"] == _QUEUE_PROXY:
-            found: list[Body] = templates.copied(container.get("env", []))
+            found: list[Body] = copied(container.get("env", []))
             for variable in container.get("env", []):
                 if variable["name"] == "USER_PORT":
                     variable["value"] = str(PORT)

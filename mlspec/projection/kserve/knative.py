@@ -14,7 +14,7 @@ import json
 from typing import Final
 
 from mlspec.k8s.projected import Body
-from mlspec.projection import templates
+from mlspec.k8s.values import copied
 
 QUEUE_PROXY: Final = "queue-proxy"
 _NO_UID: Final = "00000000-0000-0000-0000-000000000000"
@@ -94,7 +94,7 @@ def asked(body: Body, template: Body) -> Body:
 def pod_template(service: Body) -> Body:
     """Return the template of the pods of a Knative Service's first revision."""
     name, template = service["metadata"]["name"], service["spec"]["template"]
-    spec = templates.copied(template["spec"])
+    spec = copied(template["spec"])
     said = {key: spec.pop(key, None) for key in _REVISION_FIELDS}
     proxied = next((each for each in spec["containers"] if each.get("ports")), spec["containers"][0])
     proxy = _queue_proxy(service, said, proxied)
@@ -137,7 +137,7 @@ def _uid(revision: str) -> str:
 
 def _readiness(container: Body) -> Body:
     """Return the probe of a serving container, a connection to its port where it has none."""
-    probe: Body = templates.copied(container.get("readinessProbe", {}))
+    probe: Body = copied(container.get("readinessProbe", {}))
     if not any(handler in probe for handler in _HANDLERS):
         probe["tcpSocket"] = {}
     probe.setdefault("successThreshold", 1)
@@ -178,13 +178,13 @@ def _queue_proxy(service: Body, said: Body, container: Body) -> Body:
         "ports": [{"name": name, "containerPort": number} for name, number in ports.items()],
         "readinessProbe": {**asked, **rest},
         "resources": {"requests": {"cpu": "25m"}},
-        "securityContext": templates.copied(_SECURITY),
+        "securityContext": copied(_SECURITY),
     }
 
 
 def _encoded(readiness: Body, port: int) -> str:
     """Return the server's probe as the queue proxy is told it, with the address that it asks."""
-    probe = templates.copied(readiness)
+    probe = copied(readiness)
     if "httpGet" in probe:
         probe["httpGet"] |= {"host": "127.0.0.1", "port": probe["httpGet"].get("port") or port}
         probe["httpGet"].setdefault("scheme", "HTTP")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from mlspec.k8s.projected import Body
-from mlspec.projection import templates
+from mlspec.k8s.values import copied
 
 # Which field tells the items of a list apart (`patchMergeKey` in k8s.io/api/core/v1/types.go); other lists replace.
 _KEYS: Final = {
@@ -23,7 +23,7 @@ _KEYS: Final = {
 
 def merged(base: Body, patch: Body) -> Body:
     """Return `base` with the fields of `patch`, neither of them changed: maps are merged, and lists that have a key."""
-    found: Body = templates.copied(base)
+    found: Body = copied(base)
     for key, value in patch.items():
         old = found.get(key)
         if isinstance(value, dict) and isinstance(old, dict):
@@ -31,7 +31,7 @@ def merged(base: Body, patch: Body) -> Body:
         elif isinstance(value, list) and isinstance(old, list) and key in _KEYS:
             found[key] = _merged_list(old, value, _KEYS[key])
         elif value is not None:
-            found[key] = templates.copied(value)
+            found[key] = copied(value)
         else:
             found.pop(key, None)
     return found
@@ -47,7 +47,7 @@ def _merged_list(base: Sequence[Any], patch: Sequence[Any], key: str) -> list[An
     places = {item.get(key): place for place, item in enumerate(base)}
     ours = [merged(before.get(item.get(key), {}), item) for item in patch]
     named = {item.get(key) for item in patch}
-    theirs = [templates.copied(item) for item in base if item.get(key) not in named]
+    theirs = [copied(item) for item in base if item.get(key) not in named]
     found: list[Any] = []
     for item in ours:
         place = places.get(item.get(key))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from mlspec.k8s.projected import Body
-from mlspec.projection import templates
+from mlspec.k8s.values import copied
 from mlspec.projection.kserve import agent, runtimes, storage
 from mlspec.projection.kserve.stock import CONTAINER, Release
 
@@ -42,7 +42,7 @@ def template(body: Body, release: Release) -> Body:
         if "model" in predictor
         else runtimes.of_its_own(predictor, release)
     )
-    containers = templates.copied([server.container, *server.others])
+    containers = copied([server.container, *server.others])
     if release.number >= (0, 17):
         for container in containers:
             others = [each for each in container.get("env", ()) if each["name"] != "INFERENCE_SERVICE_NAME"]
@@ -57,7 +57,7 @@ def template(body: Body, release: Release) -> Body:
     found: Body = {"name": name(body), "labels": labels, "annotations": _annotations(body, server, release)}
     if "namespace" in metadata:
         found["namespace"] = metadata["namespace"]
-    return {"metadata": found, "spec": {**templates.copied(server.pod), "containers": containers}}
+    return {"metadata": found, "spec": {**copied(server.pod), "containers": containers}}
 
 
 def name(body: Body) -> str:
@@ -113,7 +113,7 @@ def service(body: Body, found: Body) -> Body:
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": templates.copied(metadata),
+        "metadata": copied(metadata),
         "spec": {"ports": rows, "selector": {"app": metadata["labels"]["app"]}, "type": "ClusterIP"},
     }
 

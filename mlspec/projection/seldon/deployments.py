@@ -222,12 +222,14 @@ def _pods(found: SeldonDeployment, item: _Deployment) -> ProjectedPods:
         item.spec[kind] = [compact(container) for container in tables(item.spec, kind)]
     template = {"metadata": {"labels": item.labels, "annotations": item.annotations}, "spec": compact(item.spec)}
 
+    def name(index: int) -> str:
+        return templates.generated(f"{item.name}-{_HASH}-")
+
     def make(index: int) -> Body:
-        name = templates.generated(f"{item.name}-{_HASH}-")
-        return templates.pod(name, found.namespace, template, {"pod-template-hash": _HASH})
+        return templates.pod(name(index), found.namespace, template, {"pod-template-hash": _HASH})
 
     # The short form of the spec is one predictor of this name, which nobody wrote.
     alone = len(found.predictors) == 1 and item.predictor.name == "default"
     path = () if alone else ("predictors", item.predictor.name)
     count = 1 if item.replicas is None else item.replicas
-    return ProjectedPods(item.role, count, make, frozenset(item.added), path)
+    return ProjectedPods(item.role, count, make, frozenset(item.added), path, name)

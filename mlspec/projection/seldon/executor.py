@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from mlspec.k8s.projected import Body
+from mlspec.k8s.values import mapping
 from mlspec.projection.seldon.defaults import PODINFO
 from mlspec.projection.seldon.graph import Predictor, SeldonDeployment, tables, text
 from mlspec.projection.seldon.images import EXECUTOR
 from mlspec.projection.seldon.units import probe, variable
-from mlspec.projection.templates import mapping
 
 NAME: Final = "seldon-container-engine"
 HTTP: Final = 8000

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mlspec.k8s.projected import Body
-from mlspec.projection.templates import copied, items, mapping
+from mlspec.k8s.values import copied, items, mapping
 
 SEPARATE_ENGINE: Final = "seldon.io/engine-separate-pod"
 NO_ENGINE: Final = "seldon.io/no-engine"

@@ -7,10 +7,10 @@ from typing import Final
 
 from mlspec.k8s.projected import Body
 from mlspec.k8s.resource import compact
+from mlspec.k8s.values import mapping
 from mlspec.projection.seldon.graph import SeldonDeployment, Unit, named, tables
 from mlspec.projection.seldon.images import INITIALIZER, server_image
 from mlspec.projection.seldon.units import MODELS, PARAMETERS, override, parameters_json, variable
-from mlspec.projection.templates import mapping
 
 TFSERVING: Final = "tfserving"
 """Beside a proxy: TensorFlow Serving, which has no Service (constants.go, TFServingContainerName)."""

@@ -14,6 +14,8 @@ from mlspec.changes.values import (
     Field,
     Object,
     Opening,
+    Opinion,
+    Security,
     Service,
     Start,
 )
@@ -35,6 +37,8 @@ def sections(found: EnvironmentChanges) -> list[Section]:
         Section("network openings", tuple(Row(opening(item)) for item in differences.exposure)),
         Section("data", tuple(map(_data, differences.data))),
         Section("who may do what", tuple(map(_access, differences.access))),
+        Section("security", tuple(map(_security, differences.security))),
+        Section("policy", tuple(map(_opinion, differences.policy))),
         Section("Argo CD", tuple(_objects(differences.argocd))),
         Section("objects that leave", tuple(_deletions(differences))),
         Section("other objects", tuple(_objects(differences.others))),
@@ -176,6 +180,21 @@ def _access(access: Access) -> Row:
     more = max(0, len(access.gained) - _FIELDS) + max(0, len(access.lost) - _FIELDS)
     details += [line(f"and {count(more, 'more right')}")] if more else []
     return Row(line(f"{what} {{}}{state}", access.name), (*details, *some(access.fields, _FIELDS)))
+
+
+def _security(found: Security) -> Row:
+    field = found.field
+    return Row(field_line(Field(f"{found.kind} {found.name}: {field.path}", field.before, field.after)))
+
+
+def _opinion(found: Opinion) -> Row:
+    values = [text for text in (found.before, found.after) if text is not None]
+    if found.where == "environment":
+        states = ("weighs {}", "weighs {} no more", "weighs {} → {}")
+    else:
+        states = ("is accepted: {}", "is accepted no more: {}", "is accepted for another reason: {} → {}")
+    state = states[2] if len(values) > 1 else states[0] if found.before is None else states[1]
+    return Row(line(f"{{}} {{}} {state}", found.where, found.code, *values))
 
 
 def _objects(found: tuple[Object, ...]) -> Iterator[Row]:

@@ -34,5 +34,8 @@ def summary(found: Totals) -> str:
     words += [f"{count(found.deletions, 'object')} deleted"] if found.deletions else []
     words += [f"{count(found.data, 'volume')} changed"] if found.data else []
     words += [f"{count(found.access, 'change')} of who may do what"] if found.access else []
+    words += [f"{count(found.security, 'change')} of security"] if found.security else []
+    words += [f"{count(found.accepted, 'finding')} newly accepted"] if found.accepted else []
+    words += [f"{count(found.lowered, 'rule')} weakened"] if found.lowered else []
     words += [f"{count(found.refused, 'change')} that Kubernetes refuses"] if found.refused else []
     return "; ".join(words)

@@ -1,0 +1,107 @@
+"""What was found in a manifest, said at the line that made it, and once for all environments that share the line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from mlspec.diagnostics import Diagnostic, Related, Span, listed
+from mlspec.k8s import patch
+from mlspec.provenance.origins import Found, find
+from mlspec.provenance.view import Path, Source, View, walk
+from mlspec.source import Scalar
+from mlspec.spec.problems import locate
+from mlspec.validation.objection import Objection
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A finding in one environment; what it is about is said apart, so that environments can share the rest."""
+
+    diagnostic: Diagnostic
+    subject: str = ""
+    """The object; empty where the message says all, and the same in every environment."""
+    environment: str = ""
+
+    @property
+    def alone(self) -> Diagnostic:
+        """The finding by itself."""
+        return _said(self.diagnostic, [self]) if self.subject else self.diagnostic
+
+
+def seen(view: View, fault: Objection, operation: int | None = None, *, general: bool = False) -> Seen:
+    """Return a fault at the field that made it, or at the operation of a patch that did.
+
+    It is `general` where the message says all without the object.
+    """
+    found = find(view, fault.path) if operation is None else _operation(view, fault.path, operation)
+    body, name = view.body, view.environment.name
+    source, related = found.source, _related(view, found)
+    diagnostic = Diagnostic(
+        fault.code, fault.message, span(view, source), ".".join(source.path), fault.help, related=related
+    )
+    if general:
+        return Seen(diagnostic)
+    # What an environment's file makes is the same in every project, so none of them is named.
+    subject = body["kind"] if source.of_environment else f"{body['kind']} {body['metadata']['name']}"
+    return Seen(diagnostic, subject, name)
+
+
+def span(view: View, source: Source) -> Span:
+    """Return the place of a field: its value where that is a scalar, else its key."""
+    tree = view.environment.tree if source.of_environment else view.variant.tree
+    found = locate(tree, source.path)
+    return found.value_span if isinstance(found.node, Scalar) else found.key_span
+
+
+def _related(view: View, found: Found) -> tuple[Related, ...]:
+    """Return the second place that makes a value, where it is in the other of the two files."""
+    source = found.source
+    other = next((one for one in found.others if one.of_environment != source.of_environment), None)
+    if source.of_environment:
+        message = f"{view.body['kind']} {view.body['metadata']['name']} is made of this, too"
+        return (Related(span(view, other or Source(view.origin)), message),)
+    if other is None:
+        return ()
+    return (Related(span(view, other), f"`{'.'.join(other.path)}` has a say in it"),)
+
+
+def _operation(view: View, path: Path, operation: int) -> Found:
+    """Return the operation of a patch, or, where it is about a field of the operation's value, that field."""
+    place = (*view.origin[:2], "patch", str(operation))
+    spec = view.spec
+    deeper = patch.below(spec.patch[operation].path, path) if spec is not None and operation < len(spec.patch) else None
+    if deeper:
+        return Found(Source(walk(view.variant.tree, (*place, "value", *map(str, deeper)))))
+    return Found(Source(place))
+
+
+def once(found: Iterable[Seen]) -> list[Diagnostic]:
+    """Return findings, one for all environments in which the same is said of the same line."""
+    grouped: dict[object, list[Seen]] = {}
+    for one in found:
+        same = (one.diagnostic.code, one.diagnostic.span, one.diagnostic.message, bool(one.subject))
+        grouped.setdefault(same, []).append(one)
+    return [
+        _said(group[0].diagnostic, group) if group[0].subject else group[0].diagnostic for group in grouped.values()
+    ]
+
+
+def _said(diagnostic: Diagnostic, group: Sequence[Seen]) -> Diagnostic:
+    """Return a finding with its objects and environments in front."""
+    by_subject: dict[str, list[str]] = {}
+    for one in group:
+        by_subject.setdefault(one.subject, []).append(one.environment)
+    names = [f"{subject} in {_and(list(dict.fromkeys(where)))}" for subject, where in by_subject.items()]
+    return replace(diagnostic, message=f"{listed(names)}: {diagnostic.message}")
+
+
+def _and(words: list[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+
+
+def is_about(diagnostic: Diagnostic, kind: str, name: str, environment: str) -> bool:
+    """Say whether a finding is one of an object in an environment, be it together with others."""
+    head = diagnostic.message.partition(": ")[0]
+    ours = f"{kind} {name} in " in f"{head} " or head.startswith(f"{kind} in ")
+    return ours and environment in head.replace(",", " ").split()
