@@ -16,8 +16,7 @@ from mlspec.diagnostics import Accepted, Diagnostic, Span
 from mlspec.pipeline import drift
 from mlspec.policy.rules import RULES
 
-_Built = tuple[list[Diagnostic], bool]
-Progress = Callable[[Sequence[Callable[[], _Built]], str], Iterable[Callable[[], _Built]]]
+Progress = Callable[[Sequence[Callable[[], list[Diagnostic]]], str], Iterable[Callable[[], list[Diagnostic]]]]
 Overlays = Literal["changed", "all", "none"]
 _NOWHERE = Span("", 0, 0, 0, 0)
 
@@ -187,23 +186,22 @@ def _kustomize(
     builds = [(compiled, name, item) for compiled, name in chosen for item in _builds(compiled, name)]
     afresh = asked.kustomize == "all"
 
-    def work(compiled: Compiled, name: str, item: Build) -> _Built:
-        verdict = kustomize.build(tool, item, afresh=afresh)
+    def work(compiled: Compiled, name: str, item: Build) -> list[Diagnostic]:
         place = compiled.span(name, ("name",))
-        found = [Diagnostic(code, f"{item.folder}: {words}", place, "name") for code, words in verdict.faults]
-        return found, verdict.is_remembered
+        return [
+            Diagnostic(code, f"{item.folder}: {message}", place, "name")
+            for code, message in kustomize.build(tool, item, afresh=afresh)
+        ]
 
-    failed, remembered = 0, before
+    failed = 0
     tasks = [lambda compiled=c, name=n, item=i: work(compiled, name, item) for c, n, i in builds]
-    for findings, known in _in_parallel(tasks, asked.jobs or tools.processors(), progress):
+    for findings in _in_parallel(tasks, asked.jobs or tools.processors(), progress):
         verdict.diagnostics += findings
         failed += bool(findings)
-        remembered += known
+    # What is known to build is not told from what was built just now: the same is known of both.
     total, version = len(builds) + before, f" {tool.version}" if tool.version else ""
-    known_words = f", {remembered:,} of them before" if remembered else ""
     verdict.lines.append(
-        f"{tool.name}'s kustomize{version}: {total - failed:,} of {_count(total, 'overlay')} "
-        f"built as planned{known_words}"
+        f"{tool.name}'s kustomize{version}: {total - failed:,} of {_count(total, 'overlay')} built as planned"
     )
 
 
@@ -218,7 +216,9 @@ def _builds(compiled: Compiled, environment: str) -> Iterator[Build]:
     yield Build(project, folder, files, expected)
 
 
-def _in_parallel(tasks: Sequence[Callable[[], _Built]], jobs: int, progress: Progress) -> Iterator[_Built]:
+def _in_parallel(
+    tasks: Sequence[Callable[[], list[Diagnostic]]], jobs: int, progress: Progress
+) -> Iterator[list[Diagnostic]]:
     """Yield the results in order; the children do the work, so threads are enough."""
     from concurrent.futures import ThreadPoolExecutor  # late: 30 ms that an unchanged root does not need
 

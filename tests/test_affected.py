@@ -409,9 +409,14 @@ def test_a_partial_clone_is_enough_and_one_without_trees_says_so(root: Path, tmp
     assert "--no-filter" in _refused(tmp_path / "trees", "HEAD~1")
 
 
-def test_a_user_who_set_git_up_otherwise(root: Path) -> None:
-    replace(root / "rec/mlproject.yaml", r"train:\d", "train:2")
+def test_a_user_who_set_git_up_otherwise(tmp_path: Path) -> None:
+    root = make(tmp_path / "repository/teams/vision")
+    generate(root)
+    commit(tmp_path / "repository")
+    # To Git a rename, to a root a project that is gone and one that is new.
+    replace(root / "rec/mlproject.yaml", "name: rec", "name: moved")
     (root / "rec").rename(root / "moved")
+    stage(root)
     for key, value in {
         "diff.renames": "copies",
         "diff.relative": "true",
@@ -425,6 +430,11 @@ def test_a_user_who_set_git_up_otherwise(root: Path) -> None:
     }.items():
         git(root, "config", key, value)
     assert _judged(root) == "1 of 4 projects (changed since HEAD)"
+    found = _findings(_check(root, "--changed-since", "HEAD"))
+    assert ("MLS509", "generated/rec/mlspec.lock") in {finding[:2] for finding in found}
+    (tmp_path / "repository/requirements.txt").write_text("mlspec==2\n")
+    git(tmp_path / "repository", "add", "requirements.txt")
+    assert _judged(root).startswith("4 of 4 projects")
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "many", "1.5", "٣", "9999999999999999999999", ""])
@@ -462,6 +472,11 @@ def test_a_merge_conflict_in_a_lock_says_what_mends_it(root: Path) -> None:
         git(root, "merge", "--quiet", "feature")
     found = _findings(_check(root, "--changed-since", "other"))
     assert ("MLS507", "generated/rec/mlspec.lock", 1, "an unresolved merge conflict") in found
-    git(root, "checkout", "--ours", "--", "generated/rec/mlspec.lock")  # what is told works
+    # What is told works.
+    git(root, "checkout", "--theirs", "--", "generated/rec/mlspec.lock")
     assert mlspec(root, "generate").code == 0
+    unknown = _findings(_check(root))
+    assert {code for code, *_ in unknown} == {"MLS504"}
+    for _, path, _, _ in unknown:
+        (root / path).unlink()
     assert _findings(_check(root)) == set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -77,11 +77,11 @@ def test_every_difference_is_told() -> None:
     assert len(list(kustomize.compare([_ONE], [built]))) == 2
 
 
-def _build(files: dict[str, str], expected: list[Body]) -> Sequence[tuple[str, str]]:
+def _build(files: dict[str, str], expected: list[Body]) -> list[tuple[str, str]]:
     tool = tools.find_kustomize()
     assert tool is not None, "tests need the extra `kustomize`"
     item = Build("p", "p/o", {path: text.encode() for path, text in files.items()}, expected)
-    return kustomize.build(tool, item).faults
+    return kustomize.build(tool, item)
 
 
 _SIMPLE = {

@@ -19,7 +19,7 @@ _RUN = "import sys; from mlspec.cli import run; sys.argv[0] = 'mlspec'; sys.exit
 
 
 def _mlspec(root: Path, prelude: str, *arguments: str) -> tuple[int, str, str]:
-    # Each root remembers for itself: what was built for one would be known to build for another.
+    # Each root remembers for itself: what is known of one would be known of the other, and not be compiled.
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "MLSPEC_CACHE_DIR": str(root.with_suffix(".cache"))}
     command = [sys.executable, "-c", prelude + _RUN, *arguments]
     found = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)

@@ -751,6 +751,14 @@ _SELDON: Final = (
     ),
     Case(
         "MLS366",
+        "a unit that is a number",
+        SELDON_DEPLOYMENT,
+        {(*_FIRST, "graph", "children"): [-1]},
+        (*_FIRST, "graph", "children", 0),
+        {(*_FIRST, "graph", "children"): []},
+    ),
+    Case(
+        "MLS366",
         "no methods",
         SELDON_DEPLOYMENT,
         {(*_FIRST, "graph", "type"): "UNKNOWN_TYPE"},

@@ -27,26 +27,19 @@ class Build:
     expected: Sequence[Body]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What came of an overlay."""
+def build(tool: Tool, item: Build, *, afresh: bool = False) -> list[tuple[str, str]]:
+    """Return (code, message) for everything that is wrong with an overlay.
 
-    faults: Sequence[tuple[str, str]]
-    """Code and message of everything that is wrong; empty where it builds to what was planned."""
-    is_remembered: bool = False
-    """True where the same bytes were built before, by the same program."""
-
-
-def build(tool: Tool, item: Build, *, afresh: bool = False) -> Verdict:
-    """Return what is wrong with an overlay; a known verdict costs no process, unless it is asked for `afresh`."""
+    One that is known to build costs no process, unless it is built `afresh`.
+    """
     contents = [part for path, content in sorted(item.files.items()) for part in (path, content)]
     key = tools.content_key(tool, [item.folder, *contents, json.dumps(item.expected, sort_keys=True)])
     if not afresh and cache.recall("builds", key) is not None:
-        return Verdict([], is_remembered=True)
+        return []
     faults = _faults(tool, item)
     if not faults:
         cache.remember("builds", key, "equal")
-    return Verdict(faults)
+    return faults
 
 
 def _faults(tool: Tool, item: Build) -> list[tuple[str, str]]:

@@ -62,7 +62,7 @@ def shipped(root: Path, lock: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def contents(folder: str, prefix: str, endings: tuple[str, ...] = ("",)) -> Iterator[tuple[str, bytes]]:
-    """Yield the files below a folder that end in one of `endings`, with their bytes, in order; raises as `read_file`."""
+    """Yield the files below a folder that end in one of `endings`, and their bytes, in order; raises as `read_file`."""
     for path, name in _files(folder, prefix):
         if name.endswith(endings):
             yield name, read_file(path)

@@ -96,7 +96,9 @@ def read_state(generated: Path, project: str) -> State:
 def _unreadable(project: str, name: str, content: bytes) -> Diagnostic:
     path = f"{GENERATED}/{lock_path(project, name)}"
     if _CONFLICT.search(content):
-        help = f"take one side, `git checkout --ours -- {path}`, and run `mlspec generate`: it writes the lock anew"
+        # Runs of the other branch are strangers then, but for those that the merged spec means.
+        help = f"take that of the branch which Argo CD follows (`git checkout --theirs -- {path}` where it is merged "
+        help += "into yours), run `mlspec generate`, and delete what `mlspec check` then does not know"
         return Diagnostic("MLS507", "an unresolved merge conflict", whole_file(path), help=help)
     folder = f"{GENERATED}/{_ADMIN}/" if project == ROOT else "the project's folder in generated/"
     help = f"restore it with `git checkout`, or delete it together with {folder}"

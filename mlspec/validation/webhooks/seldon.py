@@ -54,10 +54,38 @@ class Deployment:
                 yield way, unit, predictor
 
 
-def _below(path: Path, unit: Body) -> Iterator[tuple[Path, Body]]:
-    yield path, unit
-    for index, child in enumerate(maps(unit.get("children"))):
-        yield from _below((*path, "children", index), child)
+_SHAPES: Final[Mapping[str, type]] = {
+    **dict.fromkeys(("name", "type", "implementation", "modelUri"), str),
+    **dict.fromkeys(("logger", "endpoint"), Mapping),
+    **dict.fromkeys(("children", "methods"), list),
+}
+"""What the fields of a unit are (PredictiveUnit in seldondeployment_types.go); the schema ends at the second level."""
+
+
+def _misread(unit: Any) -> Iterator[Path]:
+    """Yield the fields of a unit that Seldon cannot read; the unit itself where it is no map."""
+    if not isinstance(unit, Mapping):
+        yield ()
+        return
+    yield from ((key,) for key, shape in _SHAPES.items() if key in unit and not isinstance(unit[key], shape))
+
+
+def _below(path: Path, unit: Any) -> Iterator[tuple[Path, Body]]:
+    """Yield a unit and those below it, each without what cannot be read of it."""
+    unread = set(_misread(unit))
+    if () not in unread:
+        read = {key: value for key, value in unit.items() if (key,) not in unread}
+        yield path, read
+        for index, child in enumerate(read.get("children", ())):
+            yield from _below((*path, "children", index), child)
+
+
+def _unreadable(path: Path, unit: Any) -> Iterator[Path]:
+    unread = set(_misread(unit))
+    yield from ((*path, *field) for field in unread)
+    if not unread & {(), ("children",)}:
+        for index, child in enumerate(unit.get("children", ())):
+            yield from _unreadable((*path, "children", index), child)
 
 
 def choices(found: Deployment) -> Iterator[Objection]:
@@ -164,11 +192,15 @@ def engine(found: Deployment) -> Iterator[Objection]:
 
 def units(found: Deployment) -> Iterator[Objection]:
     """A unit of the graph without an `implementation` is a container of the same name in `componentSpecs`, and one of
-    type UNKNOWN_TYPE says its `methods`.
+    type UNKNOWN_TYPE says its `methods`. Units deep in a graph, where the schema takes anything, must be what
+    Seldon can read.
 
     Source: seldonio/seldon-core/operator v1.16.0, apis/machinelearning.seldon.io/v1/seldondeployment_webhook.go,
-    checkPredictiveUnits. Read, not run.
+    checkPredictiveUnits; seldondeployment_types.go, PredictiveUnit. Read, not run.
     """
+    for way, predictor in found.predictors:
+        for path in sorted(_unreadable((*way, "graph"), predictor["graph"]), key=str):
+            yield Objection("MLS366", f"{field_words(path)}: Seldon cannot read it", path, "see the unit above it")
     for path, unit, predictor in found.units:
         if unit.get("implementation", _UNKNOWN) != _UNKNOWN:
             continue
