@@ -215,6 +215,7 @@ def _same_name(workspace: Workspace, compiled: Compiled, state: State) -> Iterat
     for name in state.lock.inputs if state.lock else ():
         file = name.removeprefix("../")
         is_other = file.rsplit("/", 1)[-1] == PROJECT_FILE and file not in workspace.files
+        is_other = is_other and file not in compiled.project.shipped
         if is_other and (workspace.root / file).is_file():
             message = f"{file} generates a project named `{compiled.project.name}`"
             span = locate(compiled.project.base.tree, ("name",)).value_span

@@ -32,7 +32,15 @@ from mlspec.spec.heads import Head, read_heads
 from mlspec.spec.workspace import Workspace
 
 _KIND: Final = "verdicts"
-_LIBRARIES: Final = ("pydantic", "pydantic_core", "PyYAML", "jsonschema-rs", "cel-expr-python")
+_LIBRARIES: Final = (
+    "pydantic",
+    "pydantic_core",
+    "PyYAML",
+    "jsonschema-rs",
+    "jsonpatch",
+    "jsonpointer",
+    "cel-expr-python",
+)
 _SOURCES: Final = (".py", ".json", ".toml", ".lua", ".sh", ".yaml")
 # What projects have against one another is said anew each time.
 _BETWEEN: Final = frozenset({"MLS211", "MLS221", "MLS222"})
@@ -142,7 +150,7 @@ def _itself() -> str:
             parts += [library, metadata.version(library)]
         except metadata.PackageNotFoundError:
             parts += [library, ""]
-    for folder in (Path(mlspec.__file__).parent, schemas.folder()):
+    for folder in (Path(mlspec.__file__).parent.resolve(), schemas.folder().resolve()):
         for name, content in contents(str(folder), "", _SOURCES):
             parts += [name, content]
     return cache.key(parts)
@@ -222,7 +230,7 @@ def _parsed(text: str | None) -> Known | None:
         objects = {str(name): int(count) for name, count in written["objects"].items()}
         names = tuple(str(name) for name in written["names"])
         return Known(str(written["file"]), names, objects, int(written["overlays"]), findings, accepted)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         return None
 
 

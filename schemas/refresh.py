@@ -47,6 +47,8 @@ REPLACED: Final[dict[str, Json]] = {
         "x-kubernetes-int-or-string": True,
     },
 }
+# Upstream asks for what the server fills in before it looks (until 1.34; defaults.go of its API group).
+FILLED_IN: Final = {"io.k8s.api.batch.v1.PodFailurePolicyOnPodConditionsPattern": "status"}
 COMBINERS: Final = {"allOf", "anyOf", "oneOf"}
 NESTED: Final = COMBINERS | {"properties", "items", "not", "additionalProperties"}
 KEPT: Final = re.compile(
@@ -220,6 +222,8 @@ def hoist(schema: Json) -> Json:
 def core_definitions(folder: Path) -> dict[str, Json]:
     """The strict form of one Kubernetes minor's types."""
     raw = json.loads((folder / "_definitions.json").read_text(encoding="utf-8"))["$defs"]
+    for name, field in FILLED_IN.items():
+        raw[name]["required"] = [each for each in raw[name].get("required", ()) if each != field]
     return {name: tidy(REPLACED.get(name, node)) for name, node in raw.items()}
 
 

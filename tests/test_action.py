@@ -363,6 +363,21 @@ def test_what_can_be_installed(tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
 
 
+def test_modules_of_the_checkout_are_not_what_installs(tmp_path: Path) -> None:
+    """`python -m venv` in a checkout would run a `venv.py` of the pull request's, with everything the job may do."""
+    checkout = tmp_path / "checkout"
+    for module in ("venv", "pip/__main__", "pip/__init__", "platform", "sitecustomize"):
+        path = checkout / f"{module}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"open({str(tmp_path / 'ran')!r}, 'a').write({module!r})\nraise SystemExit(7)\n")
+    (checkout / "empty").mkdir()
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    found = actions.run(checkout, tmp_path / "steps", {"version": "./empty"}, {}, RUNNER_TEMP=str(temporary))
+    assert found.steps["Install mlspec"].code != 0
+    assert not (tmp_path / "ran").exists(), (tmp_path / "ran").read_text()
+
+
 def test_every_input_and_output_is_used_and_described() -> None:
     action = actions.definition()
     text = (actions.ACTION / "action.yml").read_text()

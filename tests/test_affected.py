@@ -204,6 +204,51 @@ def test_an_ignored_project_is_as_new_as_one_that_is_not_tracked(root: Path) -> 
     assert {"MLS502", "MLS504"} <= {code for code, *_ in _findings(result)}
 
 
+@pytest.mark.parametrize(
+    ("file", "written", "content", "setting"),
+    [
+        ("rec/data/it's.txt", "'data/it''s.txt'", "2\n", ""),
+        ("rec/data/quiet.txt", "data/quiet.txt", "2\n", ""),  # .gitignore names it
+        ("rec/data/ends.txt", "data/ends.txt", "1\r\n", "input"),
+    ],
+)
+def test_a_shipped_file_concerns_its_project_whatever_git_says_of_it(
+    file: str, written: str, content: str, setting: str, root: Path
+) -> None:
+    write_tree(root, {file: "1\n", ".gitignore": "quiet.txt\n"})
+    replace(root / "rec/mlproject.yaml", "script:", f"files: {{{written}: /f/a}}, script:")
+    assert mlspec(root, "generate").code == 0
+    assert file.rpartition("/")[2] in (root / "generated/rec/mlspec.lock").read_text()
+    if setting:
+        git(root, "config", "core.autocrlf", setting)
+    commit(root)
+    assert _judged(root) == "0 of 4 projects (changed since HEAD)"
+    (root / file).write_bytes(content.encode())
+    assert _judged(root) == "1 of 4 projects (changed since HEAD)"
+
+
+def test_a_file_shipped_from_beside_the_environments_concerns_its_project(root: Path) -> None:
+    write_tree(root, {"environments/notes.txt": "1\n", "mlproject.yaml": project("top"), "train.py": "print(1)\n"})
+    replace(root / "mlproject.yaml", "script:", "files: {environments/notes.txt: /f/a}, script:")
+    assert mlspec(root, "generate").code == 0
+    commit(root)
+    assert _judged(root) == "0 of 5 projects (changed since HEAD)"
+    (root / "environments/notes.txt").write_text("2\n")
+    assert _judged(root) == "1 of 5 projects (changed since HEAD)"
+
+
+def test_an_environment_that_is_gone_from_behind_a_linked_folder(tmp_path: Path) -> None:
+    root = make(tmp_path / "root")
+    (root / "environments").rename(root / "envs")
+    (root / "environments").symlink_to("envs")
+    assert mlspec(root, "generate").code == 0
+    git(root, "init", "--quiet")
+    commit(root)
+    assert _judged(root) == "0 of 4 projects (changed since HEAD)"
+    (root / "envs/prod.yaml").unlink()
+    assert _judged(root) == "4 of 4 projects (changed since HEAD"
+
+
 def test_names_that_git_would_quote(root: Path) -> None:
     folder = 'odd "name"\n\t☃'
     write_tree(root, {f"{folder}/mlproject.yaml": project("odd"), f"{folder}/train.py": "print(1)\n"})

@@ -215,7 +215,7 @@ def test_one_that_cannot_be_executed(root: Path, tmp_path: Path, monkeypatch: py
     path = _program(tmp_path, "true")
     path.chmod(0o644)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr("mlspec.cache.folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr("mlspec.cache.programs", lambda: tmp_path / "cache")
     result = check(root, "--engine", "all")
     assert (result.code, result.stdout.split("MLS317] ")[1]) == (
         2,

@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,9 +80,9 @@ def test_a_valid_build_is_remembered_and_a_changed_one_is_not(
     started: list[list[str]] = []
     run = tools.run
 
-    def counted(command: list[str], stdin: str | None = None) -> object:
+    def counted(command: list[str], stdin: str | None = None, **options: Any) -> object:
         started.append(list(command))
-        return run(command, stdin)
+        return run(command, stdin, **options)
 
     monkeypatch.setattr(tools, "run", counted)
 

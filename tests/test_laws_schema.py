@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from mlspec.check import schema
 from mlspec.check.versions import schema_folders
 from mlspec.k8s.resource import Body
-from mlspec.schemas import kubernetes_folder, operator_folder
+from mlspec.schemas import kubernetes_folder, kubernetes_versions, operator_folder
 from mlspec.validation.objection import Objection
 from tests.samples import sample
 
@@ -190,3 +190,15 @@ def test_labels_and_annotations_are_text() -> None:
                 assert isinstance(key, str)
                 assert isinstance(value, str)
                 assert value != ""
+
+
+@pytest.mark.parametrize("version", kubernetes_versions())
+def test_what_the_server_fills_in_may_be_left_out(version: str) -> None:
+    """The condition's status is `True` where none is written, from 1.31 on (batch/v1 defaults.go)."""
+    rule = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}
+    spec = {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a:1"}]}}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}}
+    body = {**job, "spec": {**spec, "podFailurePolicy": {"rules": [rule]}}}
+    assert list(schema.check_schema((kubernetes_folder(version),), body)) == []
+    del rule["action"]
+    assert [found.code for found in schema.check_schema((kubernetes_folder(version),), body)] == ["MLS301"]

@@ -100,11 +100,11 @@ def _faults(body: dict[str, Any], projection: Projection) -> list[Fault]:
 def test_field_of_a_training_job() -> None:
     """A field of the template of the role; what the operator makes up has none."""
     body = jobs.job("PyTorchJob", "train", {"Master": 1, "Worker": 2})
-    jobs.template(body, "Worker")["spec"]["containers"][0]["env"] = [{"name": "A B"}]
+    jobs.template(body, "Worker")["spec"]["containers"][0]["env"] = [{"name": "A=B"}]
     (fault,) = jobs.faults(jobs.resource(body))
     where = ("spec", "pytorchReplicaSpecs", "Worker", "template", "spec", "containers", 0, "env", 0, "name")
     assert (fault.code, fault.path) == ("MLS322", where)
-    assert fault.message.startswith("the pod of the worker: spec.containers[0].env[0].name: `A B` ")
+    assert fault.message.startswith("the pod of the worker: spec.containers[0].env[0].name: `A=B` ")
     body = jobs.job("PyTorchJob", "train", {"Master": 1, "Worker": 2})
     jobs.template(body, "Worker")["spec"]["containers"].append({"name": "init-pytorch", "image": "a"})
     (fault,) = jobs.faults(jobs.resource(body))
@@ -113,7 +113,7 @@ def test_field_of_a_training_job() -> None:
 
 def test_field_of_an_inference_service() -> None:
     """Of the model it is a field of `model`, of the pod one of the predictor."""
-    model = {"modelFormat": {"name": "onnx"}, "storageUri": "pvc://a/b", "env": [{"name": "A B"}]}
+    model = {"modelFormat": {"name": "onnx"}, "storageUri": "pvc://a/b", "env": [{"name": "A=B"}]}
     body: dict[str, Any] = {
         "apiVersion": "serving.kserve.io/v1beta1",
         "kind": "InferenceService",
@@ -130,7 +130,7 @@ def test_field_of_an_inference_service() -> None:
 
 def test_field_of_a_seldon_deployment() -> None:
     """A field of the component that describes the container."""
-    container = {"name": "model", "image": "ghcr.io/acme/model:1", "env": [{"name": "A B"}]}
+    container = {"name": "model", "image": "ghcr.io/acme/model:1", "env": [{"name": "A=B"}]}
     predictor = {"name": "main", "graph": {"name": "model"}, "componentSpecs": [{"spec": {"containers": [container]}}]}
     body: dict[str, Any] = {
         "apiVersion": "machinelearning.seldon.io/v1",

@@ -109,6 +109,30 @@ def test_what_a_verdict_follows_from_is_judged_anew(case: str, root: Path) -> No
     assert _compiled(root) == expected
 
 
+@pytest.mark.parametrize("folder", ["generated/rec", "generated/rec/overlays"])
+def test_a_link_in_the_place_of_what_was_judged_is_judged_anew(folder: str, root: Path) -> None:
+    assert _compiled(root) == set()
+    (root / folder).rename(root / "hidden")
+    (root / folder).symlink_to(root / "hidden")
+    assert "rec" in _compiled(root)
+
+
+def test_a_shipped_file_behind_a_link_is_judged_anew(root: Path) -> None:
+    write_tree(
+        root, {"environments/notes.txt": "1\n", "mlproject.yaml": changes.project("top"), "train.py": "print(1)\n"}
+    )
+    changes.replace(root / "mlproject.yaml", "script:", "files: {environments/notes.txt: /f/a}, script:")
+    assert mlspec(root, "generate").code == 0
+    assert mlspec(root, "check", "--engine", "embedded").code == 0
+    assert _compiled(root) == set()
+    (root / "environments/notes.txt").write_text("2\n")
+    assert root.name in _compiled(root)
+    (root / "environments/notes.txt").write_text("1\n")
+    (root / "environments").rename(root / "envs")
+    (root / "environments").symlink_to("envs")
+    assert root.name in _compiled(root)
+
+
 @pytest.mark.parametrize("name", ["validation/rules.py", "health/__init__.py", "scripts/handover.sh", "new.py"])
 def test_so_is_everything_with_another_mlspec(
     name: str, root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -191,6 +215,7 @@ _DAMAGE: dict[str, Callable[[str], str]] = {
     "deep": lambda _: "[" * 100_000,
     "without findings": lambda text: json.dumps({**json.loads(text), "findings": None}),
     "with a strange finding": lambda text: json.dumps({**json.loads(text), "findings": [{"code": 1}]}),
+    "with overlays without end": lambda text: json.dumps({**json.loads(text), "overlays": float("inf")}),
     "of another file": lambda text: json.dumps({**json.loads(text), "file": "other/mlproject.yaml"}),
 }
 
@@ -200,11 +225,22 @@ def test_a_damaged_memory_costs_time_only(damage: str, root: Path, memory: Path)
     expected = _check(root, memory)
     entries = list((memory / "verdicts").iterdir())
     assert len(entries) == 4
-    for path in entries:
-        path.write_text(_DAMAGE[damage](path.read_text()))
+    with mock.patch.dict(os.environ, {"MLSPEC_CACHE_DIR": str(memory)}):
+        for path in entries:
+            cache.remember("verdicts", path.name, _DAMAGE[damage](cache.recall("verdicts", path.name) or ""))
     assert _compiled(root) == _ALL
     assert _check(root, memory) == expected
     assert _compiled(root) == set()
+
+
+@pytest.mark.parametrize("content", ["", "cut", "0" * 40 + "\n", "\n\n"])
+def test_what_is_not_whole_was_never_remembered(content: str, memory: Path) -> None:
+    with mock.patch.dict(os.environ, {"MLSPEC_CACHE_DIR": str(memory)}):
+        cache.remember("programs", "a", "text\nof lines")
+        assert cache.recall("programs", "a") == "text\nof lines"
+        assert cache.recall("versions", "a") is None
+        (memory / "programs" / "a").write_text(content)
+        assert cache.recall("programs", "a") is None
 
 
 def test_a_file_that_changed_while_it_was_judged_is_not_remembered(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,8 @@ from mlspec.affected import tool
 from mlspec.affected.claims import beside, share_namespaces
 from mlspec.affected.view import View
 from mlspec.compiled import Part
-from mlspec.files.lock import read_formats
-from mlspec.files.marks import FORMAT
+from mlspec.files.lock import read_formats, read_state
+from mlspec.files.marks import FORMAT, digest
 from mlspec.files.owners import owner
 from mlspec.spec import opening
 from mlspec.spec.discover import COMMON, ENVIRONMENT_FOLDER, GENERATED, PROJECT_FILE, relative
@@ -78,6 +78,11 @@ def _environments(view: View) -> Iterator[str]:
     folder = view.root / ENVIRONMENT_FOLDER
     there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     there |= {path for path in view.below(ENVIRONMENT_FOLDER) if "/" not in path}
+    real = folder.resolve()
+    if folder.is_symlink() and real.is_relative_to(view.top):
+        # What is gone from behind a link differs there.
+        below = View(real, f"{real.relative_to(view.top).as_posix()}/", view.changed, frozenset()).below("")
+        there |= {path for path in below if "/" not in path}
     for name in there:
         if name.endswith((".yaml", ".yml")) and view.differs_on_the_way(f"{ENVIRONMENT_FOLDER}/{name}"):
             yield PurePosixPath(name).stem
@@ -116,9 +121,29 @@ def _own(
             path in shipping
             or view.differs(name)
             or (path.is_symlink() and view.differs_on_the_way(name))
-            or any(head.name in generated for head in heads[path])
+            or any(head.name in generated or _ships_otherwise(view, head) for head in heads[path])
         ):
             yield path
+
+
+def _ships_otherwise(view: View, head: Head) -> bool:
+    """Say whether a file that a project ships is not what its lock says, whatever Git knows of it.
+
+    Git is silent about what it ignores, and about ends of lines that it converts.
+    """
+    state = read_state(view.root / GENERATED, head.name) if head.name is not None else None
+    for name, recorded in state.lock.inputs.items() if state is not None and state.lock is not None else ():
+        path = name.removeprefix("../")
+        file = path.rpartition("/")[2]
+        if file == PROJECT_FILE or (path.startswith(f"{ENVIRONMENT_FOLDER}/") and file.endswith((".yaml", ".yml"))):
+            continue
+        try:
+            content = opening.read_linked(view.root, view.root / path, source.MAX_BYTES + 1)
+        except (opening.RefusedError, OSError):
+            return True
+        if digest(content) != recorded:
+            return True
+    return False
 
 
 def _shipping(view: View, data: Mapping[Path, bytes]) -> Iterator[Path]:
@@ -128,7 +153,7 @@ def _shipping(view: View, data: Mapping[Path, bytes]) -> Iterator[Path]:
     """
     texts: dict[Path, str] = {}
     for path in {*view.below(""), *view.untracked}:
-        if path == "" or path.startswith((f"{GENERATED}/", f"{ENVIRONMENT_FOLDER}/")):
+        if path == "" or path.startswith(f"{GENERATED}/"):
             continue
         place = view.root / path
         word = " ".join(place.name.split())
@@ -136,7 +161,7 @@ def _shipping(view: View, data: Mapping[Path, bytes]) -> Iterator[Path]:
             project = folder / PROJECT_FILE
             if project in data:
                 text = texts.setdefault(project, " ".join(data[project].decode("utf-8", "replace").split()))
-                if word in text or "\\" in text or not word.isprintable():
+                if word in text or "\\" in text or "'" in word or not word.isprintable():
                     yield project
             if folder == view.root:
                 break

@@ -19,6 +19,8 @@ _PINS: Final = re.compile(
     r"(.*requirements.*|.*constraints.*)\.(txt|in)|pyproject\.toml|setup\.(cfg|py)|Pipfile|(.*\.)?lock|.*\.lock|"
     r"environment\.ya?ml|\.pre-commit-config\.yaml|\.gitlab-ci\.yml|Makefile|justfile|(.*\.)?Dockerfile.*|Containerfile"
 )
+# What judges: mlspec, and the libraries that it asks.
+_JUDGES: Final = (b"mlspec", b"pydantic", b"pyyaml", b"jsonschema", b"jsonpatch", b"jsonpointer", b"cel-expr")
 _MOST: Final = 4 << 20
 _AFTER: Final = 3
 """Lines behind one that names mlspec which may hold its version: lock files write a table of fields."""
@@ -64,5 +66,10 @@ def _says_otherwise(found: git.Repository, view: View, path: str) -> bool:
 
 def _lines(content: bytes) -> list[bytes]:
     lines = content.splitlines()
-    near = {at + more for at, line in enumerate(lines) if b"mlspec" in line for more in range(_AFTER + 1)}
+    near = {
+        at + more
+        for at, line in enumerate(lines)
+        if any(name in line.lower() for name in _JUDGES)
+        for more in range(_AFTER + 1)
+    }
     return [lines[at] for at in sorted(near) if at < len(lines)]

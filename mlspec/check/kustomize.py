@@ -34,7 +34,7 @@ def build(tool: Tool, item: Build, *, afresh: bool = False) -> list[tuple[str, s
     """
     contents = [part for path, content in sorted(item.files.items()) for part in (path, content)]
     key = tools.content_key(tool, [item.folder, *contents, json.dumps(item.expected, sort_keys=True)])
-    if not afresh and cache.recall("builds", key) is not None:
+    if not afresh and cache.recall("builds", key) == "equal":
         return []
     faults = _faults(tool, item)
     if not faults:

@@ -92,7 +92,7 @@ def _kustomize_version(name: str, path: Path) -> str:
 
 def find_kubeconform() -> Tool | None:
     """Return kubeconform from PATH, else the one that `make tools` built."""
-    built = cache.folder() / "tools" / f"kubeconform-{KUBECONFORM_VERSION}" / "kubeconform"
+    built = cache.programs() / f"kubeconform-{KUBECONFORM_VERSION}" / "kubeconform"
     path = shutil.which("kubeconform") or (str(built) if built.is_file() else None)
     return Tool("kubeconform", Path(path), (path,)) if path else None
 

@@ -47,22 +47,27 @@ def _everything(root: Path) -> Iterator[tuple[str, bytes | str]]:
 
 
 def shipped(root: Path, lock: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield the files beside projects and environments that a lock lists as read; raises ValueError for a link."""
+    """Yield the files beside environments that a lock lists as read; raises ValueError for a link to one."""
     try:
         listed = [name.removeprefix("../") for name in json.loads(lock)["inputs"]]
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(lock) from error
     folder = os.path.realpath(root)
     for name in listed:
-        if not name.startswith(f"{ENVIRONMENT_FOLDER}/") and name.rpartition("/")[2] != PROJECT_FILE:
-            path = f"{folder}/{name}"
-            if os.path.realpath(path) != path:  # a link is refused, wherever it leads
-                raise ValueError(path)
-            yield name, read_file(path)
+        above, _, file = name.rpartition("/")
+        if above == ENVIRONMENT_FOLDER and file.endswith((".yaml", ".yml")):
+            continue
+        path = f"{folder}/{name}"
+        real = os.path.realpath(path)
+        if real != path and file != PROJECT_FILE:  # a link is refused, wherever it leads
+            raise ValueError(path)
+        yield name, read_file(real)
 
 
 def contents(folder: str, prefix: str, endings: tuple[str, ...] = ("",)) -> Iterator[tuple[str, bytes]]:
     """Yield the files below a folder that end in one of `endings`, and their bytes, in order; raises as `read_file`."""
+    if os.path.islink(folder):  # noqa: PTH114  # plain text paths, as above
+        raise ValueError(folder)
     for path, name in _files(folder, prefix):
         if name.endswith(endings):
             yield name, read_file(path)

@@ -40,7 +40,7 @@ def summary(diagnostics: Sequence[Diagnostic]) -> str:
         return ""
     counts = [(severity, sum(d.severity is severity for d in diagnostics)) for severity in Severity]
     words = [f"{count} {severity}{'s' if count != 1 else ''}" for severity, count in counts if count]
-    files = len({d.span.file for d in diagnostics})
+    files = len({d.span.file for d in diagnostics if d.span.file} or {""})
     return f"found {' and '.join(words)} in {files} file{'s' if files != 1 else ''}\n"
 
 

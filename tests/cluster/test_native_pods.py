@@ -33,8 +33,6 @@ _TABLE: Final = "Projected Pods and Services with one fault each, by who refuses
 _OF_TYPES: Final = ("extra field", "typing error", "wrong type (text)", "wrong type (map)", "wrong type (number)")
 """Faults that schemas refuse: what is projected is made of an object that has one."""
 _REASONS: Final = {
-    "spec.containers[].env[].name": "no shell can read such a variable, which the server takes since 1.32",
-    "spec.initContainers[].env[].name": "as of the other containers",
     "spec.initContainers[].envFrom[].secretRef.name": "a name that ends with `-`, which no Secret can have",
 }
 """Fields of which mlspec alone refuses a value, and why."""

@@ -22,7 +22,7 @@ from mlspec.check.tools import KUBECONFORM_VERSION
 from tests.tools import golang
 
 _HERE: Final = Path(__file__).parent
-_FOLDER: Final = cache.folder() / "tools"
+_FOLDER: Final = cache.programs()
 """Read once: the suite gives every test a cache of its own, and these programs outlive it."""
 _OURS: Final = "."
 

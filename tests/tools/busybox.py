@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def _kept() -> Path:
-    return cache.folder() / "tools" / "busybox"
+    return cache.programs() / "busybox"
 
 
 def _fetch(target: Path) -> str:

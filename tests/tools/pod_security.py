@@ -18,7 +18,7 @@ from mlspec import cache
 from tests.tools import golang
 
 _MODULE: Final = "k8s.io/pod-security-admission"
-_FOLDER: Final = cache.folder() / "tools"
+_FOLDER: Final = cache.programs()
 """Read once: the suite gives every test a cache of its own, and these files outlive it."""
 
 

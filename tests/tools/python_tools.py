@@ -18,7 +18,7 @@ from typing import Final
 from mlspec import cache
 
 _HERE: Final = Path(__file__).parent
-_FOLDER: Final = cache.folder() / "tools"
+_FOLDER: Final = cache.programs()
 """Read once: the suite gives every test a cache of its own, and these programs outlive it."""
 
 

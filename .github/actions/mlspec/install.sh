@@ -8,7 +8,7 @@ python=$(command -v python3 || command -v python) || {
   echo "::error title=no Python::there is no python3 on this runner; name a python-version"
   exit 2
 }
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+"$python" -I -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
   echo "::error title=Python is too old::mlspec needs Python 3.11 or later; name a python-version"
   exit 2
 }
@@ -24,10 +24,12 @@ case ${VERSION:-} in
 esac
 
 home=$RUNNER_TEMP/mlspec
-"$python" -m venv "$home"
-"$home/bin/python" -m pip install --quiet --disable-pip-version-check --compile "$what"
+# Isolated, and elsewhere: a module of the checkout that is called venv or pip must not be what runs.
+cd "$RUNNER_TEMP"
+"$python" -I -m venv "$home"
+"$home/bin/python" -I -m pip install --quiet --disable-pip-version-check --compile "$what"
 version=$("$home/bin/mlspec" --version)
-runtime=$("$home/bin/python" -c 'import platform; print(platform.python_version())')
+runtime=$("$home/bin/python" -I -c 'import platform; print(platform.python_version())')
 mkdir -p "$RUNNER_TEMP/mlspec-cache"
 {
   echo "mlspec=$home/bin/mlspec"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from mlspec.validation.native import downward, forms, probes, quantities, restarts, security, volumes
-from mlspec.validation.native.found import Body, Found, child, children, number, text
+from mlspec.validation.native.found import Body, Form, Found, child, children, number, text
 from mlspec.validation.objection import Path
 
 CODE: Final = "MLS322"
@@ -18,6 +18,8 @@ PORTS: Final = 65535
 _PROTOCOLS: Final = frozenset({"TCP", "UDP", "SCTP"})
 _FILES_SINCE: Final = (1, 35)
 """Since when a variable may come out of a file (feature EnvFiles)."""
+_RELAXED_SINCE: Final = (1, 32)
+"""Since when nearly any text is the name of a variable (feature RelaxedEnvironmentVariableValidation)."""
 
 
 def judge(found: Found, spec: Body, path: Path, known: Mapping[str, Body]) -> None:
@@ -113,8 +115,12 @@ def _host_ports(found: Found, items: list[Body], path: Path, spec: Body, alone: 
                 found.add(CODE, place, f"{outside} is not {inside}, the `containerPort`, which `hostNetwork` wants")
 
 
+def _form_of_variables(found: Found) -> Form:
+    return forms.relaxed_variable if found.kubernetes >= _RELAXED_SINCE else forms.variable
+
+
 def _variable(found: Found, variable: Body, path: Path) -> None:
-    found.needed(CODE, (*path, "name"), text(variable, "name"), forms.variable)
+    found.needed(CODE, (*path, "name"), text(variable, "name"), _form_of_variables(found))
     source = child(variable, "valueFrom")
     if source is None:
         return
@@ -139,7 +145,7 @@ def _variable(found: Found, variable: Body, path: Path) -> None:
 
 def _variables_from(found: Found, source: Body, path: Path) -> None:
     if text(source, "prefix"):
-        found.form(CODE, (*path, "prefix"), text(source, "prefix"), forms.variable)
+        found.form(CODE, (*path, "prefix"), text(source, "prefix"), _form_of_variables(found))
     given = [field for field in ("configMapRef", "secretRef") if child(source, field) is not None]
     if len(given) != 1:
         found.add(CODE, path, "has one of `configMapRef` and `secretRef`")

@@ -102,12 +102,15 @@ def port_name(value: str) -> str:
 
 
 @lru_cache(maxsize=_MANY)
-def variable(value: str) -> str:
-    """Say why a text is no name of an environment variable.
+def relaxed_variable(value: str) -> str:
+    """Say why a text is no name of an environment variable from 1.32 on (IsRelaxedEnvVarName)."""
+    fits = all(" " <= char <= "~" and char != "=" for char in value)
+    return "" if fits else "is not made of printable ASCII characters other than `=`"
 
-    The form is that of releases before 1.32 (IsEnvVarName). Since then the server takes any printable ASCII but `=`
-    (IsRelaxedEnvVarName), yet no shell can read such a variable.
-    """
+
+@lru_cache(maxsize=_MANY)
+def variable(value: str) -> str:
+    """Say why a text is no name of an environment variable before 1.32 (IsEnvVarName)."""
     return "" if names.is_variable(value) else "is not made of letters, digits, `_`, `-` and `.`, a digit not first"
 
 

@@ -30,5 +30,5 @@ class Rule(Generic[Subject]):
 
 
 def maps(value: Any) -> list[dict[str, Any]]:
-    """Return the maps of a list; what is left out, as a Go slice of nothing, is empty."""
-    return value if isinstance(value, list) else []
+    """Return the maps of a list; what is left out, as a Go slice of nothing, is empty, and what is no map is, too."""
+    return [item if isinstance(item, dict) else {} for item in value] if isinstance(value, list) else []
