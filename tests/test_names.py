@@ -197,8 +197,7 @@ BUDGETS: Final = {
     "port": (_port("x" * 15), _port("x" * 16), "MLS322"),
     "port form": (_port("grpc-1"), _port("grpc--1"), "MLS322"),
     "port letter": (_port("1a"), _port("11"), "MLS322"),
-    "variable": (_variable("A-b.c_1"), _variable("1A"), "MLS322"),
-    "variable dots": (_variable(".a"), _variable("..a"), "MLS322"),
+    "variable": (_variable("1 A"), _variable("A=b"), "MLS322"),
     "variable length": (_variable("A", "x" * 131069), _variable("A", "x" * 131070), "MLS210"),
     "argument length": (
         lambda template: _main(template).update(args=["x" * 131071]),

@@ -24,7 +24,7 @@ from mlspec.projection import kserve, seldon
 from mlspec.schemas import kubernetes_folder
 from mlspec.validation import native
 from mlspec.validation.declared import Declared
-from mlspec.validation.native import pods
+from mlspec.validation.native import forms, pods
 from mlspec.validation.native.found import Found
 from mlspec.validation.objection import Objection
 from tests import jobs
@@ -198,3 +198,11 @@ def test_no_shape_of_a_pod_is_a_traceback(data: st.DataObject) -> None:
     found = Found((1, 37))
     pods.judge(found, body)
     assert all(objection.message for objection in found.objections)
+
+
+@pytest.mark.parametrize(("name", "before"), [("A-b.c_1", True), ("1A", False), ("..a", False), ("A b", False)])
+def test_names_of_variables_before_and_since_1_32(name: str, before: bool) -> None:
+    assert forms.relaxed_variable(name) == ""
+    assert (forms.variable(name) == "") is before
+    assert forms.relaxed_variable("A=b")
+    assert forms.relaxed_variable("\u00e4")

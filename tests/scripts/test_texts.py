@@ -117,8 +117,7 @@ def test_busybox_where_it_has_been_fetched(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
-    monkeypatch.setenv("MLSPEC_CACHE_DIR", str(tmp_path))
-    (tmp_path / "tools").mkdir()
-    (tmp_path / "tools" / "busybox").touch()
+    monkeypatch.setattr("mlspec.cache.programs", lambda: tmp_path)
+    (tmp_path / "busybox").touch()
     assert busybox.main() == 0
-    assert capsys.readouterr().out == f"{tmp_path}/tools/busybox\n"
+    assert capsys.readouterr().out == f"{tmp_path}/busybox\n"

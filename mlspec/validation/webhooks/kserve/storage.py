@@ -14,8 +14,8 @@ from mlspec.validation.webhooks.rule import Rule, maps
 _TRANSFORMER: Final = "transformer-container"
 _MOUNT: Final = "/mnt/models"
 _SCHEMES: Final = ("gs", "s3", "pvc", "file", "https", "http", "hdfs", "webhdfs", "oci", "hf")
-# Spellings of KServe's expressions: any character stands where they have an unescaped dot.
-_ANY_SCHEME: Final = re.compile(r"\w+?://", re.ASCII)
+# KServe's expressions (of `\w+?://` what answers alike, and soon): any character stands for their unescaped dots.
+_ANY_SCHEME: Final = re.compile(r"\w://", re.ASCII)
 _BLOBS: Final = "blob.core.windows.net"
 _BLOB: Final = re.compile(r"https://(.+?).blob.core.windows.net/(.+)")
 
