@@ -17,8 +17,6 @@ pytestmark = pytest.mark.api
 _NAMESPACE: Final = "fits"
 _TABLE: Final = "Names and budgets: what does not fit, and whether the server refuses it, too"
 _ELSEWHERE: Final = {
-    "variable": "refused before 1.32, and no shell can read it since",
-    "variable dots": "refused before 1.32, and no shell can read it since",
     "variable length": "refused by the kernel of the node",
     "argument length": "refused by the kernel of the node",
 }
