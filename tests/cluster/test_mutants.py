@@ -5,8 +5,6 @@ The table of differences is disagreements.yaml; a row that no longer holds fails
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +19,7 @@ from tests.cluster.harness.control_plane import KUBERNETES, ControlPlane, namesp
 from tests.cluster.harness.goldens import Golden
 from tests.cluster.mutants import NEWEST, Mutant, Sample, mutants_of, samples
 from tests.cluster.report import Report
+from tests.differences import Row
 
 pytestmark = pytest.mark.api
 
@@ -36,22 +35,6 @@ def _definitions(api_plane: ControlPlane) -> None:
         crds.establish(api_plane.api, crds.definitions(release))
     for name in {"argocd", *(s.golden.namespace for of_kind in SAMPLES.values() for s in of_kind)}:
         assert api_plane.api.apply(namespace(name)).accepted
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of the table: who alone refuses which faults of which fields."""
-
-    only: str
-    kinds: tuple[str, ...]
-    faults: tuple[str, ...]
-    fields: tuple[str, ...]
-    reason: str
-
-    def holds(self, mutant: Mutant, who: str) -> bool:
-        """Say whether the row is about a mutant."""
-        named = any(re.fullmatch(re.escape(field).replace(r"\*", ".*"), mutant.field) for field in self.fields)
-        return self.only == who and mutant.kind in self.kinds and mutant.fault in self.faults and named
 
 
 @pytest.fixture(scope="module")
