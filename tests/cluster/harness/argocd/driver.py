@@ -28,6 +28,8 @@ Choice = str | Callable[[State], str]
 """A name, or how to find it in what is there now."""
 Kind = tuple[str, str]
 """API version and kind."""
+_MISSED: Final = 15.0
+"""Seconds after which a refresh that is not done counts as missed by the controller, and is asked for again."""
 _GENERATING: Final = threading.Lock()
 """The command line runs in this process and changes its folder: one at a time."""
 
@@ -212,6 +214,7 @@ class OpenWindows:
         def started() -> bool:
             # A comparison that meets the controller's older copy of the project changes nothing: it is asked again.
             stage.argocd.refresh(held)
+            stage.argocd.ask_again(held)
             return not any(_waits(stage.now, place) for place in places)
 
         poll("a sync after its window", started, 30, every=1)
@@ -236,7 +239,7 @@ class Refresh:
         """Ask and wait."""
         stage.say("hard refresh" if self.hard else "refresh")
         stage.argocd.refresh(stage.applications, hard=self.hard)
-        poll("refresh", lambda: stage.argocd.refreshed(stage.applications), 60, every=0.2)
+        _wait(stage, "refresh", lambda: not stage.argocd.unrefreshed(stage.applications), 120)
 
 
 @dataclass(frozen=True)
@@ -298,9 +301,14 @@ class Rest:
 
 
 def _wait(stage: Stage, what: str, holds: Callable[[], bool], seconds: float) -> None:
-    until = time.monotonic() + seconds
+    start = time.monotonic()
+    until, again = start + seconds, start + _MISSED
     while not holds():
         stage.check()
-        if time.monotonic() > until or stage.stop.is_set():
+        now = time.monotonic()
+        if now > until or stage.stop.is_set():
             raise AssertionError(f"not within {seconds:.0f} seconds: {what}\n{stage.story}\n{stage.logs()[-2000:]}")
+        if now > again:
+            stage.argocd.ask_again([*stage.applications, f"root-{stage.project}"])
+            again = now + _MISSED
         time.sleep(0.1)

@@ -76,15 +76,35 @@ class ArgoCD:
     def refresh(self, names: Sequence[str], *, hard: bool = False) -> None:
         """Have Applications compared with Git anew; a hard refresh renders the manifests again, past every cache."""
         for name in names:
-            asked = {"metadata": {"annotations": {_REFRESH: "hard" if hard else "normal"}}}
-            body = {"apiVersion": API, "kind": "Application", "metadata": {"name": name, "namespace": NAMESPACE}}
-            answer = self.plane.api.patch(body, asked)
-            if not answer.accepted:
-                raise HarnessError("argo-cd", f"{name} cannot be refreshed: {answer.message}")
+            self._mark(name, "hard" if hard else "normal")
 
-    def refreshed(self, names: Sequence[str]) -> bool:
-        """Say whether every refresh that was asked for is done: the controller then takes its mark away."""
-        return not any(_REFRESH in self.application(name)["metadata"].get("annotations", {}) for name in names)
+    def _mark(self, name: str, kind: str | None) -> None:
+        asked = {"metadata": {"annotations": {_REFRESH: kind}}}
+        body = {"apiVersion": API, "kind": "Application", "metadata": {"name": name, "namespace": NAMESPACE}}
+        answer = self.plane.api.patch(body, asked)
+        if not answer.accepted:
+            raise HarnessError("argo-cd", f"{name} cannot be refreshed: {answer.message}")
+
+    def unrefreshed(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the Applications whose refresh is not done, with its kind: the controller takes the mark away."""
+        found = {}
+        for name in names:
+            stored = self.plane.api.get(API, "Application", NAMESPACE, name)
+            kind = stored and stored["metadata"].get("annotations", {}).get(_REFRESH)
+            if kind:
+                found[name] = str(kind)
+        return found
+
+    def ask_again(self, names: Sequence[str]) -> None:
+        """Have the controller notice refreshes that it has missed.
+
+        It writes the answer of each of its own patches into its cache of Applications (v3.5.1,
+        controller/appcontroller.go, PatchAppWithWriteBack), and so can overwrite a mark that came between patch and
+        answer. Nothing then happens before its next resync, which is an hour here, or the next change.
+        """
+        for name, kind in self.unrefreshed(names).items():
+            self._mark(name, None)
+            self._mark(name, kind)
 
     def differences(self, application: str) -> list[Difference]:
         """Return every field that a sync would change, as the last comparison found it."""
