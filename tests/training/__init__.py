@@ -1,0 +1,1 @@
+"""Tests of the training programs, which they start as users do: by subprocess."""
