@@ -28,6 +28,7 @@ _COMMANDS: Final = {
     "init": ("init", "Write a project and environments to begin with."),
     "promote": ("promote", "Pin the run whose model a service serves in an environment."),
     "render": ("render", "Print the objects of an environment, or the Pods and Services that operators make of them."),
+    "run": ("run", "Run steps on this computer, as the cluster would: preprocess, train, evaluate, judge."),
     "schema": ("schema", "Print the JSON Schema of a project or an environment."),
 }
 
