@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 import platformdirs
+
+MOST_BYTES: Final = 64 * 2**20
+"""Bytes of the verdicts of one kind: those of 1,000 projects are about 2 MiB."""
+_DAY: Final = 24 * 60 * 60
+_OLDEST: Final = 30 * _DAY
+"""Seconds after which a verdict is found again: what is that old is as a rule about files that are no more."""
+_GROWING: Final = ("verdicts", "builds", "roots")
+"""Kinds of which there is one more with each change of what they are about."""
 
 
 def folder() -> Path:
@@ -40,6 +51,38 @@ def recall(kind: str, name: str) -> str | None:
     except (OSError, UnicodeDecodeError):
         return None
     return value if digest == key((kind, name, value)) else None
+
+
+def tidy() -> None:
+    """Forget what is old, and the oldest of what is too much; asked for more often than once a day it does nothing."""
+    now = time.time()
+    mark = folder() / "tidied"
+    try:
+        if now - mark.stat().st_mtime < _DAY:
+            return
+    except OSError:
+        pass  # never before
+    for kind in _GROWING:
+        _forget(folder() / kind, now)
+    try:
+        mark.touch()
+    except OSError:
+        return
+
+
+def _forget(kept: Path, now: float) -> None:
+    try:
+        with os.scandir(kept) as entries:
+            found = sorted(((stat := entry.stat()).st_mtime, stat.st_size, entry.path) for entry in entries)
+    except OSError:  # nothing was remembered yet, or another process forgets it just now
+        return
+    size = sum(length for _, length, _ in found)
+    for changed, length, path in found:
+        half_written = "." in Path(path).name and now - changed > _DAY
+        if size > MOST_BYTES or now - changed > _OLDEST or half_written:
+            size -= length
+            with suppress(OSError):
+                os.unlink(path)  # noqa: PTH108  # as below
 
 
 def remember(kind: str, name: str, value: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -98,6 +99,35 @@ def listed(texts: Iterable[str], separator: str = ", ", most: int = 8) -> str:
     found = list(dict.fromkeys(texts))
     more = [f"{len(found) - most} more"] if len(found) > most else []
     return separator.join([*found[:most], *more])
+
+
+def across(found: Iterable[tuple[str, Diagnostic]]) -> list[Diagnostic]:
+    """Return findings of several environments, each given with its name, once each.
+
+    What says the same of the same line, but for the environment's name, is one finding, the gravest, and names all.
+    """
+    rank = list(Severity)
+    groups: dict[object, list[tuple[str, Diagnostic]]] = {}
+    for name, one in found:
+        groups.setdefault((one.code, one.span, _general(one.message, name)), []).append((name, one))
+    return [_together(sorted(group, key=lambda item: rank.index(item[1].severity))) for group in groups.values()]
+
+
+def _general(message: str, environment: str) -> str:
+    return re.sub(rf"\benvironment {re.escape(environment)}(?![\w-])", "environment *", message)
+
+
+def _together(group: list[tuple[str, Diagnostic]]) -> Diagnostic:
+    (name, first), *_ = group
+    others = list(dict.fromkeys(other for other, _ in group if other != name))
+    if not others or _general(first.message, name) == first.message:
+        return first
+    return replace(first, message=f"{first.message} (and so in {sentence(others)})")
+
+
+def sentence(words: Sequence[str]) -> str:
+    """Return words as they are listed in a sentence: `a, b and c`; raises IndexError for none."""
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
 
 
 def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

@@ -56,15 +56,16 @@ class Changed:
 
 def repository(root: Path) -> Repository:
     """Return the repository that holds a root; raises GitError where there is none, or no Git."""
-    result = _git(root, "rev-parse", "--is-inside-work-tree", "--show-prefix")
+    result = _git(root, "rev-parse", "--is-inside-work-tree", "--is-bare-repository", "--show-prefix")
     lines = os.fsdecode(result.stdout).split("\n")
     if not result.returncode and lines[0] == "false":
-        message = "this repository is bare, or the root lies in the folder that holds its objects: no work tree is here"
-        raise GitError(message, "check in a clone with a work tree")
+        bare = "this repository is bare: it has no work tree"
+        inside = "this root lies in the folder that holds a repository's objects, outside of its work tree"
+        raise GitError(bare if lines[1:2] == ["true"] else inside, "check in a clone with a work tree")
     if result.returncode or lines[0] != "true":
         raise _no_repository(root, _words(result))
     # A name may hold a line break; what is printed ends with one.
-    return Repository(root, "\n".join(lines[1:]).removesuffix("\n"))
+    return Repository(root, "\n".join(lines[2:]).removesuffix("\n"))
 
 
 def commit(found: Repository, revision: str, *, history: bool = False) -> str:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from mlspec.ir_environment import PlannedArgoCD, PlannedQuota
 from mlspec.ir_runs import NO_RUN, PlannedGate, PlannedRun
 from mlspec.ir_safety import SAFE, PlannedSecret, PlannedSecurity
+from mlspec.ir_sources import Source
 from mlspec.model.base import SpecModel
 from mlspec.model.levels import Level
 from mlspec.names import Derived
@@ -65,6 +66,8 @@ class Flow:
 
     peer: Peer
     ports: tuple[Port, ...] = ()
+    because: tuple[Source, ...] = field(default=(), compare=False)
+    """The fields that make it, the one to point at first; two flows are the same whatever made them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,8 @@ class Facts:
     """Most pods at the same time."""
     pod_labels: Labels
     """Labels that every one of its pods will carry, the operator's own included."""
+    fewest: int | None = None
+    """Pods with which a run goes on when others are lost; None where all are needed."""
     talks_to_itself: bool = False
     ingress: tuple[Flow, ...] = ()
     egress: tuple[Flow, ...] = ()

@@ -12,8 +12,8 @@ from mlspec.check.engines import Engine
 from mlspec.check.kustomize import Build
 from mlspec.check.repository import check_repository
 from mlspec.compiled import Compilation, Compiled
-from mlspec.diagnostics import Accepted, Diagnostic, Span
-from mlspec.pipeline import drift
+from mlspec.diagnostics import Accepted, Diagnostic, Span, has_errors
+from mlspec.drift import drift
 from mlspec.policy.rules import RULES
 
 Progress = Callable[[Sequence[Callable[[], list[Diagnostic]]], str], Iterable[Callable[[], list[Diagnostic]]]]
@@ -51,22 +51,39 @@ def may_be_remembered(asked: Asked) -> bool:
     return asked.kustomize == "changed" and bool(engines.second(asked.engine).absent)
 
 
-def judge(compilation: Compilation, asked: Asked, progress: Progress) -> Verdict:
-    """Run every judge over the chosen environments."""
+def judge(
+    compilation: Compilation, asked: Asked, progress: Progress, whole: Callable[[], Compilation] | None = None
+) -> Verdict:
+    """Run every judge over the chosen environments.
+
+    Where `compilation` is a part of its root and every overlay is to be built, `whole` makes those of the rest.
+    """
     verdict, environments = Verdict(), asked.environments
     chosen = _chosen(compilation, asked)
     verdict.lines.append(_looked_at(compilation, chosen))
     _policy(verdict, _accepted(compilation, chosen))
-    verdict.diagnostics += [
-        finding for finding in drift(compilation, each_file=False) if _concerns(finding, environments)
-    ]
+    verdict.diagnostics += drift(
+        compilation, each_file=False, concerns=lambda finding: _concerns(finding, environments)
+    )
     named = sorted(_environments(compilation, chosen))
     workspace = compilation.workspace
     verdict.diagnostics += check_repository(workspace.root, (workspace.environments[name] for name in named))
     before = sum(known.overlays for known in compilation.known)
-    _kustomize(verdict, _concerned(compilation, asked, chosen), before, asked, progress)
+    if asked.kustomize == "all" and whole is not None:
+        chosen_to_build = _all_of(verdict, whole(), asked) or chosen
+    else:
+        chosen_to_build = _concerned(compilation, asked, chosen)
+    _kustomize(verdict, chosen_to_build, before, asked, progress)
     _second_opinion(verdict, compilation, chosen, asked)
     return verdict
+
+
+def _all_of(verdict: Verdict, whole: Compilation, asked: Asked) -> list[tuple[Compiled, str]]:
+    """Return what of a whole root is built: nothing while a project that is not judged has errors."""
+    if has_errors(whole.diagnostics):
+        verdict.lines.append("kustomize: of other projects nothing is built, since some have errors")
+        return []
+    return _chosen(whole, asked)
 
 
 def judge_refused(compilation: Compilation, asked: Asked) -> Verdict:

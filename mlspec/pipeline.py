@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mlspec import admin, continuity, levels, pod_security
+from mlspec import admin, continuity, levels, locating, pod_security
 from mlspec.check import fits, objects, projected, reachable, references
 from mlspec.check.objects import Fault
-from mlspec.check.quiet import DRIFT, FIGHT
 from mlspec.check.versions import schema_folders
 from mlspec.compiled import Compilation, Compiled, Part
 from mlspec.conflicts import conflicts
-from mlspec.diagnostics import Diagnostic, has_errors, whole_file
+from mlspec.diagnostics import Diagnostic, across, has_errors
 from mlspec.emit import emit, emit_argocd
 from mlspec.files import compare, lock
 from mlspec.files.lock import Lock, State
-from mlspec.files.marks import ROOT, digest, lock_path
+from mlspec.files.marks import digest
 from mlspec.ir import Plan
-from mlspec.k8s.resource import Body, Resource
 from mlspec.layout import PlannedEnvironment, lay_out
 from mlspec.leftovers import leftovers
 from mlspec.model.levels import Level
@@ -30,7 +29,6 @@ from mlspec.policy.subject import Subject
 from mlspec.spec.discover import ENVIRONMENT_FOLDER, GENERATED, PROJECT_FILE
 from mlspec.spec.problems import locate
 from mlspec.spec.workspace import LoadedEnvironment, LoadedProject, Workspace
-from mlspec.validation.objection import Objection
 
 if TYPE_CHECKING:
     from mlspec.provenance import Seen
@@ -73,29 +71,36 @@ def _plan(workspace: Workspace, project: LoadedProject, only: Sequence[str]) -> 
     generated = workspace.root / GENERATED
     state = lock.read_state(generated, project.name)
     compiled = Compiled(project, state, lock.read_history(generated, project.name, state))
+    # A patch has no part in the plan, so with some of its operations mended all else is there to be judged; not more.
+    mended = replace(compiled, resources={}, argocd={}, counts={})
+    told: list[tuple[str, Diagnostic]] = []
     for name, variant in project.variants.items():
         environment = workspace.environments[name]
         plan, diagnostics = build_plan(variant, environment, project.base, compiled.history)
-        compiled.diagnostics += diagnostics if not only or name in only else ()
+        told += ((name, finding) for finding in diagnostics if not only or name in only)
         compiled.plans[name] = plan
-        if not (has_errors(diagnostics) or variant.repaired is not None or environment.damaged):
-            resources = emit(plan, environment.model.kubernetes, compiled.history)
-            compiled.resources[name] = resources
-            compiled.argocd[name] = emit_argocd(plan, resources)
-            compiled.counts[name] = len(resources) + len(compiled.argocd[name])
+        if not (has_errors(diagnostics) or environment.damaged):
+            _emit(compiled, mended, environment)
     judged: list[Seen] = []
-    for name in project.variants:
-        environment = workspace.environments[name]
-        found = (list(_judge(compiled, environment)), _policy(compiled, environment))
+    for name, variant in project.variants.items():
+        environment, of = workspace.environments[name], mended if name in mended.resources else compiled
+        found = (list(_judge(of, environment)), _policy(of, environment))
         if not only or name in only:
-            judged += found[0]
-            compiled.diagnostics += found[1]
-    if judged:
-        from mlspec.provenance import once  # late: most roots have no finding to locate
-
-        compiled.diagnostics += once(judged)
+            judged += (seen for seen in found[0] if variant.repaired is None or variant.repaired.keeps(seen.diagnostic))
+            told += ((name, finding) for finding in found[1])
+    compiled.diagnostics += [*across(told), *locating.once(judged)]
     compiled.diagnostics += _unused(compiled)
     return compiled
+
+
+def _emit(compiled: Compiled, mended: Compiled, environment: LoadedEnvironment) -> None:
+    """Add the objects of a plan; those of one with mended operations apart."""
+    name, repaired = environment.name, compiled.project.variants[environment.name].repaired
+    if repaired is None or repaired.is_plannable:
+        of = compiled if repaired is None else mended
+        of.resources[name] = emit(compiled.plans[name], environment.model.kubernetes, compiled.history)
+        of.argocd[name] = emit_argocd(compiled.plans[name], of.resources[name])
+        of.counts[name] = len(of.resources[name]) + len(of.argocd[name])
 
 
 def judge(compiled: Compiled, environment: LoadedEnvironment) -> list[Diagnostic]:
@@ -122,6 +127,7 @@ def _opinion(compiled: Compiled, name: str, environment: LoadedEnvironment) -> O
         compiled.resources.get(name, ()),
         compiled.argocd.get(name, ()),
         lambda: _level_of_runs(compiled, name, environment),
+        lambda resource, field: locating.made_by(compiled, environment, resource, field),
     )
     opinion = engine.judge(subject, variant.tree, environment.tree)
     if variant.repaired is not None:
@@ -154,41 +160,23 @@ def _judge(compiled: Compiled, environment: LoadedEnvironment) -> Iterator[Seen]
         if all(fault.code not in projected.UNREAD for fault in faults):
             faults += projected.judge(folders, resource)
         for fault in faults:
-            yield _seen(compiled, environment, resource, fault)
+            yield locating.seen(compiled, environment, resource, fault)
     across = (
         *objects.judge_references(plan, resources),
         *fits.judge_services(resources),
         *reachable.check(plan, resources, _elsewhere(compiled, plan)),
     )
     for resource, fault in across:
-        yield _seen(compiled, environment, resource, fault)
+        yield locating.seen(compiled, environment, resource, fault)
     for body in compiled.argocd[name]:
         for fault in objects.judge_body(folders, body):
-            yield _seen(compiled, environment, body, fault)
+            yield locating.seen(compiled, environment, body, fault)
 
 
 def _elsewhere(compiled: Compiled, plan: Plan) -> set[str]:
     """Return the namespaces of the project's other environments in the same cluster."""
     others = (other.target for other in compiled.plans.values() if other.target.server == plan.target.server)
     return {other.namespace for other in others if other.namespace not in (None, plan.target.namespace)}
-
-
-def located(compiled: Compiled, environment: LoadedEnvironment, of: Resource | Body, fault: Fault) -> Diagnostic:
-    """Return a fault of an object as a finding at the field that made it, or at the operation of a patch that did."""
-    return _seen(compiled, environment, of, fault).alone
-
-
-def _seen(compiled: Compiled, environment: LoadedEnvironment, of: Resource | Body, fault: Fault) -> Seen:
-    """Return a fault of an object, which is one of Argo CD's where it is no resource."""
-    from mlspec.provenance import View, seen  # late: as above
-
-    body, origin = (of.body, of.origin) if isinstance(of, Resource) else (of, ("name",))
-    variant = compiled.project.variants[environment.name]
-    view = View(compiled.plans[environment.name], body, origin, variant, environment)
-    # What law 8 has against an operation is the same in every environment, and then said once.
-    quiet = fault.operation is not None and fault.code in (FIGHT, DRIFT)
-    objection = Objection(fault.code, fault.message, fault.path, fault.help)
-    return seen(view, objection, fault.operation, general=quiet)
 
 
 def _lay_out(workspace: Workspace, compiled: Compiled, generated: Path) -> list[Diagnostic]:
@@ -204,10 +192,17 @@ def _lay_out(workspace: Workspace, compiled: Compiled, generated: Path) -> list[
     )
     found = list(_same_name(workspace, compiled, state))
     found += continuity.check(compiled, workspace, generated)
-    for name in compiled.plans:
-        messages = references.check_argocd(compiled.resources[name], compiled.argocd[name], compiled.layout.builds)
-        found += (Diagnostic("MLS303", message, compiled.span(name, ("name",)), "name") for message in messages)
-    return found
+    lost = [
+        locating.seen(compiled, workspace.environments[name], of, Fault("MLS303", message, path=path))
+        for name, plan in compiled.plans.items()
+        for of, message, path in references.check_argocd(
+            compiled.resources[name],
+            compiled.argocd[name],
+            compiled.layout.builds,
+            plan.target.argocd.path if plan.target.argocd is not None else "",
+        )
+    ]
+    return [*found, *locating.once(lost)]
 
 
 def _same_name(workspace: Workspace, compiled: Compiled, state: State) -> Iterator[Diagnostic]:
@@ -231,44 +226,3 @@ def _lock(workspace: Workspace, compiled: Compiled) -> Lock:
     inputs |= {f"../{name}": value for name, value in compiled.project.shipped.items()}
     outputs = {path: digest(content) for path, content in compiled.layout.files.items()}
     return Lock(inputs, outputs, tuple(compiled.layout.superseded))
-
-
-def drift(compilation: Compilation, *, each_file: bool = True) -> list[Diagnostic]:
-    """Return how generated/ differs from what it should be, by file; nothing is written.
-
-    Without `each_file`, a project that was never generated is one finding.
-    """
-    found: list[Diagnostic] = []
-    part = compilation.part
-    for change in compilation.changes:
-        if change.project == ROOT and part is not None and not part.concerns_root:
-            continue
-        missing = [finding for finding in change.drift if finding.code == "MLS502"]
-        lock_file = f"{GENERATED}/{lock_path(change.project)}"
-        alone = not (change.writes or change.removes or change.refusals) and len(change.drift) == 1
-        if change.project == ROOT and found and alone and change.drift[0].code == "MLS501":
-            continue  # its lock lists the environments, too: what was found of projects says enough
-        if not each_file and any(finding.span.file == lock_file for finding in missing):
-            if change.project == ROOT and any("never generated" in finding.message for finding in found):
-                continue  # the root's own files are made together with those of its projects
-            whose = "what belongs to the root" if change.project == ROOT else f"project {change.project}"
-            message = f"{whose} was never generated: {len(missing)} files are missing"
-            if len(missing) == 1:
-                message = "the lock is missing"
-            help = "run `mlspec generate`"
-            found.append(Diagnostic("MLS502", message, whole_file(lock_file), help=help))
-            found += [finding for finding in change.drift if finding not in missing] + change.refusals
-        else:
-            found += change.drift + change.refusals
-    refused = {finding.span.file for finding in found}
-    for path in compilation.strays:
-        if f"{GENERATED}/{path}" in refused:
-            continue
-        help = "move it away: only mlspec writes here"
-        found.append(Diagnostic("MLS504", "not written by mlspec", whole_file(f"{GENERATED}/{path}"), help=help))
-    for path in compilation.temporaries:
-        help = "run `mlspec generate`"
-        found.append(
-            Diagnostic("MLS505", "left by an interrupted generate", whole_file(f"{GENERATED}/{path}"), help=help)
-        )
-    return found

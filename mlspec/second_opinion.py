@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from mlspec import locating
 from mlspec.check import engines, kubeconform
 from mlspec.check.engines import Engine
 from mlspec.check.kubeconform import Refusal, Sheet, UnusableError
@@ -23,9 +24,12 @@ from mlspec.diagnostics import Diagnostic, Span
 from mlspec.k8s import patch
 from mlspec.k8s.resource import Body, Resource
 from mlspec.model.operators import minor
-from mlspec.pipeline import compile_workspace, located
+from mlspec.pipeline import compile_workspace
 from mlspec.spec.load import load
 from mlspec.validation.objection import Path as Field
+
+if TYPE_CHECKING:
+    from mlspec.provenance import Seen
 
 Chosen = Sequence[tuple[Compiled, str]]
 _BY_SCHEMA: Final = ("MLS301", "MLS302", "MLS316")
@@ -38,6 +42,8 @@ class Opinion:
 
     line: str = ""
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    seen: list[Seen] = field(default_factory=list)
+    """What will be among them, once what is the same in several environments is one."""
     replaced: list[Diagnostic] = field(default_factory=list)
 
 
@@ -61,6 +67,7 @@ def ask(compilation: Compilation, chosen: Chosen, engine: Engine | None) -> Opin
     for subject in subjects:
         if subject.sheet.refusals or (refused and engine is not None):
             _weigh(opinion, subject, engine)
+    opinion.diagnostics += locating.once(opinion.seen)
     return opinion
 
 
@@ -130,18 +137,18 @@ def _weigh(opinion: Opinion, subject: _Subject, engine: Engine | None) -> None:
     for index, body in enumerate(subject.sheet.bodies):
         ours = list(check_schema(subject.folders, body))
         if not ours and index in theirs and engine is not Engine.ALL:
-            opinion.diagnostics += (_at(subject, body, "MLS307", item) for item in theirs[index])
+            opinion.seen += (_at(subject, body, "MLS307", item) for item in theirs[index])
         elif bool(ours) != (index in theirs) and engine is not None:
             refusal = theirs[index][0] if index in theirs else Refusal(index, ours[0].message, ours[0].path)
             who = ("embedded accepts it", "kubeconform") if index in theirs else ("kubeconform accepts it", "embedded")
             text = f"the engines disagree: {who[0]}, {who[1]} refuses it: {refusal.message}"
-            opinion.diagnostics.append(_at(subject, body, "MLS315", refusal._replace(message=text)))
+            opinion.seen.append(_at(subject, body, "MLS315", refusal._replace(message=text)))
         elif ours and engine is Engine.KUBECONFORM:
-            opinion.diagnostics += (_at(subject, body, "MLS307", item) for item in theirs[index])
+            opinion.seen += (_at(subject, body, "MLS307", item) for item in theirs[index])
             opinion.replaced += _embedded(subject, body)
 
 
-def _at(subject: _Subject, body: Body, code: str, refusal: Refusal) -> Diagnostic:
+def _at(subject: _Subject, body: Body, code: str, refusal: Refusal) -> Seen:
     """Return a finding about an object at the field of the spec that made it."""
     compiled, name = subject.compiled, subject.environment
     if _is_slim(compiled, name):
@@ -149,13 +156,16 @@ def _at(subject: _Subject, body: Body, code: str, refusal: Refusal) -> Diagnosti
     resource = _resource(compiled.resources.get(name, ()), body)
     fault = Fault(code, refusal.message, operation=_operation(resource, refusal.path), path=refusal.path)
     environment = subject.compilation.workspace.environments[name]
-    return located(compiled, environment, resource or body, fault)
+    return locating.seen(compiled, environment, resource or body, fault)
 
 
 def _operation(resource: Resource | None, path: Field) -> int | None:
     """Return the last operation of a patch in the field of an objection, or around it; None where there is none."""
     patched = resource.patched if resource is not None else None
-    return None if patched is None or patched.refusal is not None else patch.wrote(patched.operations, path)
+    if patched is None or patched.refusal is not None:
+        return None
+    written = patch.wrote(patched.before, patched.operations, path)
+    return written.operation if written is not None else None
 
 
 def _resource(resources: Iterable[Resource], body: Body) -> Resource | None:

@@ -1,4 +1,4 @@
-"""The template of `mlspec init` in, the files of a new root out: a project, its environments, schemas for editors."""
+"""A template of `mlspec init` in, the files of a new root out: a project, its environments, schemas for editors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from typing import Final
 
 from mlspec import names, schemas, source, yamltext
 
-_TEMPLATE: Final = Path(__file__).parent / "templates" / "default"
+_TEMPLATES: Final = Path(__file__).parent / "templates"
+TEMPLATES: Final = ("default", "image-classifier")
+# What a template has besides its own files: where they come from, and the folder they go to. They are the living
+# example's own, so that what is copied is what runs here.
+_COPIED: Final = {"image-classifier": (Path(__file__).parent / "training", "training")}
 _SCHEMAS: Final = ".mlspec"
 PROJECT: Final = "mlproject.yaml"
 ATTRIBUTES: Final = ".gitattributes"
@@ -19,14 +23,23 @@ LONGEST_NAME: Final = names.LABEL_LIMIT - len("model-predictor-") - len("-stagin
 _FALLBACK: Final = "my-project"
 
 
-def files(name: str) -> dict[str, bytes]:
+def files(name: str, template: str = TEMPLATES[0]) -> dict[str, bytes]:
     """Return the files of a new root by their paths."""
-    found = {path.relative_to(_TEMPLATE).as_posix(): path.read_bytes() for path in sorted(_TEMPLATE.rglob("*.yaml"))}
+    found: dict[str, bytes] = {}
+    for folder in (_TEMPLATES / TEMPLATES[0], _TEMPLATES / template):  # what it does not have is the default's
+        found |= {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*.*"))}
     found[PROJECT] = _named(found[PROJECT], name)
+    if template in _COPIED:
+        source_folder, target = _COPIED[template]
+        found |= {f"{target}/{path.name}": path.read_bytes() for path in sorted(source_folder.iterdir()) if _own(path)}
     for schema in ("mlproject", "environment"):
         file = f"{schema}.schema.json"
         found[f"{_SCHEMAS}/{file}"] = (schemas.folder() / file).read_bytes()
     return found
+
+
+def _own(path: Path) -> bool:
+    return path.is_file() and path.name != "__init__.py"
 
 
 def _named(template: bytes, name: str) -> bytes:

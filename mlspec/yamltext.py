@@ -52,13 +52,19 @@ def _escape(match: re.Match[str]) -> str:
     return _SHORT.get(char) or (f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}")
 
 
+@lru_cache(maxsize=1 << 10)
+def _key(key: str) -> str:
+    """Return a key as it begins its line, with its colon; it ends a line of its own where it is too long for that."""
+    written = _string(key)
+    if len(written) > _LONGEST_KEY // 4 and len(written.encode()) > _LONGEST_KEY:
+        return f"? {written}\n"
+    return f"{written}:"
+
+
 def _value(lines: list[str], lead: str, value: Any, pad: str) -> None:
     """Add `lead` (a key with its colon, or a dash) and its value; a list stands flush with its key."""
     if isinstance(value, str):
-        if "\n" in value and _LITERAL.fullmatch(value):
-            lines.append(f"{lead} {_literal(value, pad + '  ')}")
-        else:
-            lines.append(f"{lead} {_string(value)}")
+        lines.append(f"{lead} {_block(value, pad + '  ') or _string(value)}")
     elif isinstance(value, dict) and value:
         lines.append(lead)
         _mapping(lines, value, pad + "  ")
@@ -70,15 +76,23 @@ def _value(lines: list[str], lead: str, value: Any, pad: str) -> None:
 
 
 def _mapping(lines: list[str], value: dict[str, Any], pad: str) -> None:
+    inner = pad + "  "
     for key, item in value.items():
-        written = _string(key)
-        if len(written) > _LONGEST_KEY // 4 and len(written.encode()) > _LONGEST_KEY:
-            lines.append(f"{pad}? {written}")
-            written = ""
-        if item.__class__ is str and "\n" not in item:  # what most are, without another call
-            lines.append(f"{pad}{written}: {_string(item)}")
+        written = _key(key)
+        if written[-1] == "\n":
+            lines.append(f"{pad}{written[:-1]}")
+            written = ":"
+        kind = item.__class__  # what most are, without another call
+        if kind is str and "\n" not in item:
+            lines.append(f"{pad}{written} {_string(item)}")
+        elif kind is dict and item:
+            lines.append(f"{pad}{written}")
+            _mapping(lines, item, inner)
+        elif kind is list and item:
+            lines.append(f"{pad}{written}")
+            _list(lines, item, pad)
         else:
-            _value(lines, f"{pad}{written}:", item, pad)
+            _value(lines, f"{pad}{written}", item, pad)
 
 
 def _list(lines: list[str], value: list[Any], pad: str) -> None:
@@ -88,7 +102,7 @@ def _list(lines: list[str], value: list[Any], pad: str) -> None:
         if item.__class__ is str and "\n" not in item:
             lines.append(f"{pad}- {_string(item)}")
             continue
-        if not item or not isinstance(item, dict | list):
+        if not item or not (item.__class__ is dict or isinstance(item, dict | list)):
             _value(lines, f"{pad}-", item, pad)
             continue
         first = len(lines)
@@ -99,7 +113,11 @@ def _list(lines: list[str], value: list[Any], pad: str) -> None:
         lines[first] = f"{pad}- {lines[first][len(inner) :]}"
 
 
-def _literal(value: str, pad: str) -> str:
+@lru_cache(maxsize=1 << 6)
+def _block(value: str, pad: str) -> str:
+    """Return text of several lines as a literal block, nothing where it cannot be one; runs ship the same scripts."""
+    if "\n" not in value or not _LITERAL.fullmatch(value):
+        return ""
     chomp = "" if value.endswith("\n") else "-"
     body = value.removesuffix("\n").split("\n")
     return f"|{chomp}\n" + "\n".join(pad + line if line else "" for line in body)

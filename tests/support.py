@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -139,3 +140,11 @@ def check_golden(path: Path, actual: str, *, update: bool) -> None:
         path.write_text(actual)
     assert path.exists(), f"{path} does not exist; run pytest --update-golden and read it"
     assert actual == path.read_text()
+
+
+def copy_example(root: Path, *, generated: bool = True) -> Path:
+    """Copy the living example, the scripts that it ships included; returns the root."""
+    for name in ("environments", "mlspec/training", *(("generated",) if generated else ())):
+        shutil.copytree(REPOSITORY / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(REPOSITORY / "mlproject.yaml", root)
+    return root

@@ -86,5 +86,6 @@ steps:
       - {op: add, path: /spec/template/spec/initContainers, value: [{name: warm, image: "ghcr.io/acme/a:1.0"}]}
 """
     found = _findings(tmp_path, project)
-    assert {item["path"] for item in _of(found, "MLS414")} == {"steps.train.patch.1", "steps.train.patch.2"}
-    assert {item["path"] for item in _of(found, "MLS413")} == {"steps.train.patch.2"}
+    brought = {"steps.train.patch.1.value", "steps.train.patch.2.value.0"}
+    assert {item["path"] for item in _of(found, "MLS414")} == brought
+    assert {item["path"] for item in _of(found, "MLS413")} == {"steps.train.patch.2.value.0"}

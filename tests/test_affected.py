@@ -87,6 +87,21 @@ def _judged(root: Path, *words: str) -> str:
     return line.removeprefix("checked ").removeprefix("looked at ").split(" in ")[0].split(":")[0]
 
 
+def test_every_overlay_is_built_where_that_is_asked_for(root: Path) -> None:
+    """What is judged is what changed; what is built is everything, as long as everything can be compiled."""
+    everything = mlspec(root, "check", "--kustomize", "all").stderr
+    (built,) = [line for line in everything.splitlines() if "built as planned" in line]
+    found = mlspec(root, "check", "--changed-since", "HEAD", "--kustomize", "all")
+    assert found.code == 0
+    assert "checked 0 of 4 projects" in found.stderr
+    assert built in found.stderr.splitlines()
+    assert " 0 of " not in built
+    (root / "rec/mlproject.yaml").write_text((root / "rec/mlproject.yaml").read_text() + "unknown: 1\n")
+    commit(root)
+    found = mlspec(root, "check", "--changed-since", "HEAD", "--kustomize", "all")
+    assert "kustomize: of other projects nothing is built, since some have errors" in found.stderr
+
+
 def test_nothing_changed_judges_nothing(root: Path) -> None:
     assert _judged(root) == "0 of 4 projects (changed since HEAD)"
 
@@ -403,7 +418,11 @@ def test_no_repository(tmp_path: Path) -> None:
 
 def test_a_bare_repository(tmp_path: Path) -> None:
     git(tmp_path, "init", "--quiet", "--bare", "bare")
-    assert "bare" in _refused(make(tmp_path / "bare"))
+    assert "this repository is bare" in _refused(make(tmp_path / "bare"))
+    git(tmp_path, "init", "--quiet", "full")
+    inside = _refused(make(tmp_path / "full/.git/root"))
+    assert "holds a repository's objects" in inside
+    assert "bare" not in inside
 
 
 def test_a_branch_without_acommit(root: Path) -> None:

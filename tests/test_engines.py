@@ -120,13 +120,23 @@ def test_of_what_both_refuse_one_speaks(refused: Path, monkeypatch: pytest.Monke
         result = check(refused, *arguments)
         assert result.code == 1
         assert result.stdout.count("error[") == 1
-        assert "mlproject.yaml:11:10: error[MLS301]" in result.stdout
+        assert "mlproject.yaml:11:25: error[MLS301]" in result.stdout
     result = check(refused, "--engine", "kubeconform")
     assert result.code == 1
     assert result.stdout.count("error[") == 1
-    assert "mlproject.yaml:11:10: error[MLS307] Job b-" in result.stdout
+    assert "mlproject.yaml:11:25: error[MLS307] Job b-" in result.stdout
     assert "spec.template.spec: additional properties 'priorityclass' not allowed" in result.stdout
     assert "kubeconform: 14 of 15 objects valid by schema\n" in result.stderr
+
+
+def test_what_both_environments_have_is_one_finding(refused: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (refused / "environments/prod.yaml").write_text((refused / "environments/dev.yaml").read_text())
+    _use(monkeypatch, _real())
+    result = check(refused, "--engine", "kubeconform")
+    (line,) = result.stdout.splitlines()
+    assert line.startswith("mlproject.yaml:11:25: error[MLS307] Job b-")
+    assert " in dev, Job b-" in line
+    assert " in prod: spec.template.spec: additional" in line
 
 
 def test_what_only_kubeconform_refuses(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,8 +180,8 @@ def test_many_projects_are_judged_and_located_like_one(
     _use(monkeypatch, _real())
     result = check(refused, "--engine", "kubeconform")
     assert [line.split(" Job ")[0] for line in result.stdout.splitlines()] == [
-        "mlproject.yaml:11:10: error[MLS307]",
-        "other/mlproject.yaml:11:10: error[MLS307]",
+        "mlproject.yaml:11:25: error[MLS307]",
+        "other/mlproject.yaml:11:25: error[MLS307]",
     ]
     assert "kubeconform: 28 of 30 objects valid by schema\n" in result.stderr
 
@@ -246,7 +256,8 @@ def test_an_object_without_a_verdict_is_a_finding(
     _use(monkeypatch, _program(tmp_path, _IS_KUBECONFORM + options.format(real=_real())))
     result = check(root)
     assert result.code == 1
-    jobs = [line for line in result.stdout.splitlines() if "error[MLS307] Job " in line]
+    # What is said alike of several objects of one step is one finding, which names them.
+    jobs = [line for line in result.stdout.splitlines() if re.search(r"error\[MLS307\] ([^:]*, )?Job [ab]-", line)]
     assert len(jobs) == 2
     assert all(line.endswith(words) for line in jobs)
 

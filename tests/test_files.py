@@ -247,3 +247,48 @@ def test_a_path_writes_only_its_own(root: Path) -> None:
     changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
     assert changed
     assert all(path.startswith("other/") for path in changed)
+
+
+def test_check_says_once_what_is_the_same_of_many_files(root: Path) -> None:
+    """`generate --check` names each file; here three are named, and the rest is counted."""
+    environment = root / "environments/dev.yaml"
+    environment.write_text(environment.read_text().replace("istio-system", "gateways") + "access: {viewers: [all]}\n")
+    (root / "mlproject.yaml").write_text((root / "mlproject.yaml").read_text().replace("owner: team", "owner: others"))
+    each = [line for line in mlspec(root, "generate", "--check").stdout.splitlines() if "[MLS501]" in line]
+    assert len(each) > 3
+    (line,) = [
+        line
+        for line in mlspec(root, "check", "--output-format", "concise").stdout.splitlines()
+        if "[MLS501]" in line and "project demo" in line
+    ]
+    own = [one for one in each if "/demo" in one]
+    named = ", ".join(one.partition(":")[0].removeprefix("generated/") for one in own[:3])
+    assert line == f"{own[0]}: {len(own)} files of project demo: {named}, {len(own) - 3} more"
+
+
+def test_check_says_once_that_a_project_is_gone(root: Path) -> None:
+    (root / "second/mlproject.yaml").unlink()
+    lines = mlspec(root, "check", "--output-format", "concise").stdout.splitlines()
+    (line,) = [line for line in lines if "[MLS509]" in line]
+    assert line.startswith("generated/other/mlspec.lock:1:1: error[MLS509] not needed any more: ")
+    assert " files of project other: argocd/dev/other.yaml, " in line
+    assert line.endswith(" more")
+
+
+def test_of_the_environments_that_are_asked_for_alone(root: Path) -> None:
+    for name in ("dev", "prod"):
+        path = root / f"environments/{name}.yaml"
+        path.write_text(path.read_text().replace("istio-system", "gateways") + "access: {viewers: [all]}\n")
+        for file in (root / "generated/demo/overlays" / name).rglob("*.yaml"):
+            file.unlink()
+    text = mlspec(root, "check", "-e", "prod", "--output-format", "concise").stdout
+    assert "demo/overlays/prod/" in text
+    assert "demo/overlays/dev/" not in text
+
+
+def test_a_lock_that_is_renewed_alone_is_told(root: Path) -> None:
+    environment = root / "environments/dev.yaml"
+    environment.write_text(f"# a comment\n{environment.read_text()}")
+    lines = mlspec(root, "generate").stderr.splitlines()
+    assert next(line for line in lines if line.startswith("demo: ")).endswith(" files written; its lock was renewed")
+    assert not any("lock" in line for line in mlspec(root, "generate").stderr.splitlines())

@@ -35,19 +35,19 @@ _UNCHECKED: Final = {"LocalQueue"}
 """Kinds with recorded conditions that mlspec has no check for."""
 _ENDS: Final = {
     "Degraded": {
-        *("job-fails", "job-late", "job-late-pending", "job-never"),
+        *("job-fails", "job-late", "job-late-pending", "job-never", "pytorchjob-elastic-fails"),
         *(f"{kind}-{case}" for kind in ("pytorchjob", "tfjob") for case in ("fails", "fails-alone", "fails-keeping")),
         *(f"{kind}-{case}" for kind in ("pytorchjob", "tfjob") for case in ("late", "late-keeping", "late-pending")),
         *(f"{kind}-{case}" for kind in ("pytorchjob", "tfjob") for case in ("never", "never-keeping")),
     },
     "Healthy": {
-        *("job-lost", "job-retried", "job-succeeds", "Job", "PyTorchJob"),
+        *("job-lost", "job-retried", "job-succeeds", "Job", "PyTorchJob", "pytorchjob-elastic-succeeds"),
         *(f"{kind}-{case}" for kind in ("pytorchjob", "tfjob") for case in ("cleans", "keeps")),
         *(f"{kind}-{case}" for kind in ("pytorchjob", "tfjob") for case in ("retried", "succeeds")),
     },
     # An operator that nothing wakes does not look at a deadline, and lost pods are counted by no limit.
     "Progressing": {
-        *("job-pending", "pytorchjob-refused"),
+        *("job-pending", "pytorchjob-elastic-again", "pytorchjob-refused"),
         *(f"{kind}-{case}" for kind in ("pytorchjob", "tfjob") for case in ("pending", "late-unaided", "lost-again")),
     },
 }

@@ -317,13 +317,70 @@ def test_a_folder_inside_a_repository_is_told_its_place(folder: Path) -> None:
     _quiet(folder / "ml")
 
 
-def test_the_template_is_no_project_of_this_repository() -> None:
-    found = [path.parent for path in find_projects(REPOSITORY, REPOSITORY, print)]
-    assert REPOSITORY / "mlspec" / "templates" / "default" not in found
-
-
 def test_an_unreadable_attributes_file_is_no_reason_to_stop(folder: Path) -> None:
     (folder / ".gitattributes").symlink_to("nowhere")
     result = mlspec(folder, "init")
     assert result.code == 0
     assert os.path.lexists(folder / ".gitattributes")
+
+
+# --- the template image-classifier ---
+
+
+@pytest.fixture
+def classifier(tmp_path: Path) -> Path:
+    result = mlspec(tmp_path, "init", "digits", "--template", "image-classifier")
+    assert result.code == 0, result.output
+    assert "  mlspec run -e dev, which trains here; README.md says more\n" in result.stderr
+    return tmp_path / "digits"
+
+
+def test_the_classifier_generates_and_checks_as_it_stands(classifier: Path) -> None:
+    _quiet(classifier)
+    project = load(classifier).projects[0].base.model
+    assert list(project.steps) == ["preprocess", "train", "evaluate"]
+
+
+def test_the_classifier_has_the_programs_that_run_here(classifier: Path) -> None:
+    """What is copied is what the living example runs, and what the README of the template names."""
+    ours = {path.name: path.read_bytes() for path in (REPOSITORY / "mlspec/training").iterdir() if path.is_file()}
+    del ours["__init__.py"]
+    assert {path.name: path.read_bytes() for path in (classifier / "training").iterdir()} == ours
+    readme = (classifier / "README.md").read_text()
+    assert set(re.findall(r"`training/([\w.]+)`", readme)) == set(ours)
+
+
+def test_the_classifier_is_the_living_example(classifier: Path) -> None:
+    """It differs in names, images' owners, comments, pins, and in what its own environments need not allow."""
+
+    def told(path: Path) -> object:
+        text = path.read_text().replace("mlspec/training/", "training/").replace("ghcr.io/acme/", "ghcr.io/my-team/")
+        found = yaml.safe_load(text.replace("[s3]", "[internet]").replace("classifier:", "model:"))
+        for environment in found["environments"].values():
+            environment.get("services", {}).get("model", {}).pop("model", None)
+        environments = {
+            name: entry for name, entry in found["environments"].items() if entry.get("services") != {"model": {}}
+        }
+        for step in found["steps"].values():
+            step.pop("allow", None)
+        return {**found, "name": "", "owner": "", "environments": environments}
+
+    assert told(classifier / "mlproject.yaml") == told(REPOSITORY / "mlproject.yaml")
+
+
+@pytest.mark.parametrize("name", ["null", "x" * starter.LONGEST_NAME])
+def test_every_name_suits_the_classifier(folder: Path, name: str) -> None:
+    assert mlspec(folder, "init", "--template", "image-classifier", "--name", name).code == 0
+    _quiet(folder)
+
+
+def test_a_template_that_is_not_there_is_a_usage_error(folder: Path) -> None:
+    result = mlspec(folder, "init", "--template", "image-clasifier")
+    assert result.code == 2
+    assert "image-classifier" in result.stderr
+    assert snapshot(folder) == {}
+
+
+def test_no_template_is_a_project_of_this_repository() -> None:
+    found = {path.parent for path in find_projects(REPOSITORY, REPOSITORY, print)}
+    assert not {REPOSITORY / "mlspec" / "templates" / name for name in starter.TEMPLATES} & found

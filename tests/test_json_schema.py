@@ -67,6 +67,7 @@ steps:
     allow: {MLS408: "it listens on 443"}
     processes: 2
     cleanPodPolicy: None
+  changing: {kind: pytorch, image: i, elastic: {min: 2, max: 4}}
   roles:
     kind: tensorflow
     image: tensorflow/tensorflow:2.19.0

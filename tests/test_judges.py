@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 
 from mlspec.check import tools
 from mlspec.check.tools import Tool
-from tests.support import REPOSITORY, make_root, mlspec
+from tests.support import copy_example, make_root, mlspec
 
 
 def _program(folder: Path, name: str, script: str) -> Path:
@@ -24,9 +23,7 @@ def _program(folder: Path, name: str, script: str) -> Path:
 
 @pytest.fixture
 def example(tmp_path: Path) -> Path:
-    for name in ("environments", "generated"):
-        shutil.copytree(REPOSITORY / name, tmp_path / "root" / name)
-    shutil.copy(REPOSITORY / "mlproject.yaml", tmp_path / "root")
+    copy_example(tmp_path / "root")
     return tmp_path / "root"
 
 

@@ -20,6 +20,7 @@ from mlspec.check.objects import Fault
 from mlspec.commands.comparing import projects
 from mlspec.compiled import Compiled
 from mlspec.ir import Plan
+from mlspec.ir_sources import Source
 from mlspec.k8s import meta
 from mlspec.k8s.resource import Body, Resource
 from mlspec.pipeline import compile_workspace
@@ -162,6 +163,7 @@ def test_what_is_wrong_is_told_at_the_workload_in_one_sentence_a_direction() -> 
                 "its pods cannot reach pods with k8s-app=kube-dns in namespace kube-system on TCP 53, UDP 53, and 20 "
                 "more, though the plan declares it",
                 "mlspec writes plan and policies both, so this is a fault of its own: please report it",
+                because=(Source(("network", "dns"), of_environment=True),),
             ),
         )
     ]
@@ -197,7 +199,9 @@ def test_a_destination_by_a_label_of_the_operator_is_refused_with_the_label_to_w
     (first, *_) = _faults(found)
     message = "its pods may reach the predictor pods of `chat`, which let in nothing from them"
     help = "select them in the destination's `podLabels` by mlspec's own label, `mlspec.dev/service: chat`"
-    assert first == ("steps.train", Fault("MLS311", message, help))
+    labels = Source(("network", "destinations", "there", "podLabels"), of_environment=True)
+    because = (labels, Source(("steps", "train", "egress", "0")))
+    assert first == ("steps.train", Fault("MLS311", message, help, because=because))
 
 
 def test_a_destination_in_another_environment_is_refused(tmp_path: Path) -> None:

@@ -175,7 +175,11 @@ def test_rendezvous(golden: Golden, stated: Stated) -> None:
     for environment in environments:
         assert len({one["name"] for one in environment}) == len(environment)
     told = [{one["name"]: one.get("value", "") for one in environment} for environment in environments]
-    if stated.facts.gvk.kind == "PyTorchJob":
+    if stated.facts.fewest is not None:
+        assert {one["PET_NNODES"] for one in told} == {f"{stated.facts.fewest}:{stated.facts.pods}"}
+        assert {one["PET_RDZV_ENDPOINT"].split(":")[0] for one in told} <= services
+        assert not any({"RANK", "PET_NODE_RANK", "MASTER_ADDR"} & one.keys() for one in told)
+    elif stated.facts.gvk.kind == "PyTorchJob":
         assert {one["PET_NNODES"] for one in told} == {str(stated.facts.pods)}
         assert sorted(int(one["PET_NODE_RANK"]) for one in told) == list(range(stated.facts.pods))
         assert {one["MASTER_ADDR"] for one in told} | {one["PET_MASTER_ADDR"] for one in told} <= services

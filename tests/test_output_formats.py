@@ -74,10 +74,12 @@ def test_what_was_accepted_is_said_where_an_error_stops_the_check(tmp_path: Path
     project = (REPOSITORY / "mlproject.yaml").read_text()
     environments = {f"environments/{p.name}": p.read_text() for p in (REPOSITORY / "environments").glob("*.yaml")}
     other = project.replace("name: image-classifier", "name: other").replace("needs: [preprocess]", "needs: [pre]")
-    root = write_tree(tmp_path, {**environments, "a/mlproject.yaml": project, "b/mlproject.yaml": other})
+    programs = [path for path in (REPOSITORY / "mlspec" / "training").iterdir() if path.is_file()]
+    shipped = {f"{place}/mlspec/training/{path.name}": path.read_bytes() for place in "ab" for path in programs}
+    root = write_tree(tmp_path, {**environments, **shipped, "a/mlproject.yaml": project, "b/mlproject.yaml": other})
     found = mlspec(root, "check", "--output-format", "json")
     assert found.code == 1
-    assert [item["code"] for item in found.json()["accepted"]] == ["MLS410"]
+    assert {item["code"] for item in found.json()["accepted"]} == {"MLS410", "MLS421"}
 
 
 # --- GitHub ---

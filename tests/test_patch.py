@@ -6,7 +6,7 @@ import copy
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import assume, given
@@ -219,6 +219,8 @@ def _operation(op: str, path: str, value: Any) -> Body:
             "ExitCode",
             "restartPolicy` decides what a retry is",
         ),
+        ("PyTorchJob", "add", f"{_MASTER}/spec/containers/0/readinessProbe", {}, "readinessProbe` keeps the pod"),
+        ("TFJob", "add", f"{_CHIEF}/spec/containers/0/readinessProbe", {}, "readinessProbe` keeps the pod"),
         ("TFJob", "add", "/spec/runPolicy/managedBy", "example.com/x", "managedBy` hands the object to another"),
         ("TFJob", "replace", f"{_CHIEF[:-9]}/restartPolicy", "ExitCode", "restartPolicy` decides what a retry is"),
         ("PyTorchJob", "replace", "/spec/pytorchReplicaSpecs/Master/replicas", 2, "Master.replicas` decides"),
@@ -447,6 +449,43 @@ def test_a_patch_that_fits_one_environment_only_is_refused_in_the_other(tmp_path
     root = make_root(tmp_path, project, {"dev": environment, "prod": environment})
     result = mlspec(root, "check", "--output-format", "concise")
     assert result.stdout == (
-        "mlproject.yaml:9:14: error[MLS310] InferenceService serve in prod: "
+        "mlproject.yaml:9:66: error[MLS310] InferenceService serve in prod: "
         "`/spec/predictor/minReplicas` is `2`, not `1`\n"
     )
+
+
+_TWO: Final = {
+    "metadata": {"name": "a"},
+    "spec": {"list": [{"name": "main", "args": ["a"]}, {"name": "side", "on": False}], "map": {"key": 1}},
+}
+
+
+@pytest.mark.parametrize(
+    ("operations", "field", "wrote"),
+    [
+        ([("replace", "/spec/list/1/on", True)], ("spec", "list", 1, "on"), (0, ())),
+        ([("replace", "/spec/list/1", {"on": True})], ("spec", "list", 1, "on"), (0, ("on",))),
+        ([("add", "/spec/list/-", {"on": True})], ("spec", "list", 2, "on"), (0, ("on",))),
+        # What stood behind an item that is added, or taken away, is followed.
+        ([("replace", "/spec/list/1/on", True), ("add", "/spec/list/0", {})], ("spec", "list", 2, "on"), (0, ())),
+        ([("add", "/spec/list/0", {"on": 1}), ("add", "/spec/list/0", {})], ("spec", "list", 1, "on"), (0, ("on",))),
+        ([("replace", "/spec/list/1/on", True), ("remove", "/spec/list/0", None)], ("spec", "list", 0, "on"), (0, ())),
+        ([("add", "/spec/list/-", {}), ("add", "/spec/list/-", {"on": 1})], ("spec", "list", 2), (0, ())),
+        # Around it, in it, and where nothing is any more.
+        ([("replace", "/spec", {"map": {"key": 2}})], ("spec", "map", "key"), (0, ("map", "key"))),
+        ([("replace", "/spec/map/key", 2)], ("spec", "map"), (0, None)),
+        ([("remove", "/spec/map/key", None)], ("spec", "map", "key"), (0, ())),
+        ([("replace", "/spec/map/key", 2), ("test", "/spec/map/key", 2)], ("spec", "map", "key"), (0, ())),
+        ([("replace", "/spec/map/key", 2), ("replace", "/spec/map/key", 3)], ("spec", "map", "key"), (1, ())),
+        ([("replace", "/spec/list/0/args", ["b"])], ("spec", "map", "key"), None),
+        ([("add", "/spec/list/0", {})], ("spec", "list", 1, "args"), None),
+        ([("replace", "/spec/map/key", 2)], (), None),
+    ],
+)
+def test_the_last_operation_that_wrote_a_field(
+    operations: list[tuple[str, str, Any]], field: tuple[str | int, ...], wrote: tuple[int, Any] | None
+) -> None:
+    bodies = [
+        {"op": op, "path": path, **({} if op == "remove" else {"value": value})} for op, path, value in operations
+    ]
+    assert patch.wrote(_TWO, bodies, field) == wrote

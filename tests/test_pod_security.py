@@ -198,14 +198,21 @@ def test_selinux_type_is_allowed_since() -> None:
 
 def test_what_is_wrong_is_said_by_container() -> None:
     pod = _with(initContainers=[{"name": "a"}], ephemeralContainers=[{"name": "b"}], hostPID=True)
+    context = ("securityContext", "allowPrivilegeEscalation")
     assert pod_security.violations(pod, "restricted", 34) == [
-        ("host namespaces", (), "hostPID must not be true"),
+        ("host namespaces", (), "hostPID must not be true", ("spec", "hostPID")),
         (
             "allowPrivilegeEscalation != false",
             ("a", "b"),
             "securityContext.allowPrivilegeEscalation must be false",
+            context,
         ),
-        ("unrestricted capabilities", ("a", "b"), "securityContext.capabilities.drop must have ALL"),
+        (
+            "unrestricted capabilities",
+            ("a", "b"),
+            "securityContext.capabilities.drop must have ALL",
+            ("securityContext", "capabilities", "drop"),
+        ),
     ]
     assert pod_security.violations(pod, "privileged", 34) == []
 

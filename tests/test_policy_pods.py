@@ -143,6 +143,16 @@ def test_namespace_enforces_no_less_than_the_environment_allows(
     assert bool(_found(compilation, "MLS410")) != is_refused
 
 
+def test_what_the_cluster_refuses_cannot_be_switched_off(tmp_path: Path) -> None:
+    """Where others manage the namespace it can: they may have exempted the pods."""
+    for weight, severity in (("off", Severity.WARNING), ("warn", Severity.WARNING), ("error", Severity.ERROR)):
+        environment = _FOLLOW + f"policy: {{MLS409: {weight}}}\nnamespace: {{podSecurity: restricted"
+        (found,) = _found(_compiled(tmp_path / weight, _CAPABLE, environment + "}\n"), "MLS409")
+        assert found.severity is severity
+        others = _compiled(tmp_path / f"{weight}-shared", _CAPABLE, environment + ", manage: false, pattern: shared}\n")
+        assert len(_found(others, "MLS409")) == (weight != "off")
+
+
 def test_namespace_of_others_has_no_label_but_its_level_holds(tmp_path: Path) -> None:
     compilation = _compiled(tmp_path, _CAPABLE, _FOLLOW + "namespace: {manage: false, pattern: shared}\n")
     assert _label(compilation) is None

@@ -76,6 +76,18 @@ def test_pytorch_that_keeps_its_pods() -> None:
         assert container(spec["template"])["args"] == ["--epochs", "10"]
 
 
+def test_pytorch_that_goes_on_with_fewer_pods() -> None:
+    """Workers alone, as many as there may be at most; one pod of fixed size where the environment says so."""
+    job = one("PyTorchJob", "pytorch-elastic", "segmentation", "prod")
+    assert list(job["spec"]["pytorchReplicaSpecs"]) == ["Worker"]
+    assert job["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] == 4
+    name = job["metadata"]["name"]
+    assert job["spec"]["elasticPolicy"] == {"minReplicas": 2, "maxReplicas": 4, "maxRestarts": 3, "rdzvId": name}
+    small = one("PyTorchJob", "pytorch-elastic", "segmentation")
+    assert list(small["spec"]["pytorchReplicaSpecs"]) == ["Master"]
+    assert "elasticPolicy" not in small["spec"]
+
+
 @pytest.mark.parametrize(("root", "project"), [("tensorflow", "recommender"), ("three-projects", "recommender")])
 def test_tensorflow_with_parameter_servers_on_cpus(root: str, project: str) -> None:
     specs = one("TFJob", root, project)["spec"]["tfReplicaSpecs"]

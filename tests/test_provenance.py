@@ -10,10 +10,12 @@ from typing import Final
 import pytest
 
 from mlspec.check.objects import Fault
+from mlspec.concerns import network
 from mlspec.diagnostics import Diagnostic, Span
 from mlspec.emit import EMITTED
 from mlspec.k8s.resource import Body, Resource
-from mlspec.pipeline import compile_workspace, located
+from mlspec.locating import located
+from mlspec.pipeline import compile_workspace
 from mlspec.provenance import Path as Field
 from mlspec.provenance import Source, View, find, origin, span
 from mlspec.provenance.origins import TABLES
@@ -296,6 +298,24 @@ def test_a_field_of_both_files_shows_the_other_one_too(tmp_path: Path) -> None:
     # Nothing in it names the project, so it is said once for all of them.
     assert found.message == "ServiceAccount in dev: wrong"
     assert [one.span.file for one in found.related] == ["mlproject.yaml"]
+
+
+def test_every_flow_tells_the_fields_that_make_it(tmp_path: Path) -> None:
+    """No finding about the network has to look for what it is about."""
+    told: set[str] = set()
+    for index, folder in enumerate(_CASES):
+        compilation = compile_workspace(load(Path(shutil.copytree(folder, tmp_path / str(index), symlinks=True))))
+        for compiled in compilation.projects:
+            for name, plan in compiled.plans.items():
+                trees = (compiled.project.variants[name].tree, compilation.workspace.environments[name].tree)
+                for stated in plan.workloads:
+                    for flow in (*network.ingress(plan, stated), *network.egress(plan, stated)):
+                        assert flow.because
+                        for source in flow.because:
+                            told.add(source.path[2] if len(source.path) > 2 else source.path[0])
+                            has_default = source.path in (("network", "dns"), ("kserve", "mode"))
+                            assert has_default or is_written(trees[source.of_environment], source.path), source
+    assert {"egress", "model", "network", "prometheus", "kserve", "steps"} <= told
 
 
 def test_every_kind_has_a_table() -> None:

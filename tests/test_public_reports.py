@@ -253,8 +253,9 @@ def differing(one: Body, other: Body) -> set[str]:
 
 
 def variables(container: Body) -> dict[str, str]:
-    """Return the variables of a container, but its own name, and that of its run, which each environment has."""
-    own = {"MLSPEC_RUN", *IDENTITY}
+    """Return the variables of a container, but its own name, that of its run, and what every training is told."""
+    told = {"NCCL_DEBUG", "OMP_NUM_THREADS", "PET_SHUTDOWN_TIMEOUT", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"}
+    own = {"MLSPEC_RUN", *IDENTITY, *told}
     return {row["name"]: row["value"] for row in container["env"] if row["name"] not in own}
 
 

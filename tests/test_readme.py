@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -17,37 +16,52 @@ from tests.cluster.harness.control_plane import DEFAULT_MINOR
 from tests.cluster.harness.goldens import goldens
 from tests.cluster.mutants import mutants_of, samples
 from tests.conftest import KUBECONFORM
-from tests.support import REPOSITORY, mlspec
+from tests.support import REPOSITORY, copy_example, mlspec
 
 _README = (REPOSITORY / "README.md").read_text()
 _BLOCKS = re.findall(r"```console\n(.*?)```", _README, re.DOTALL)
 
 
-def test_the_tour_prints_what_the_readme_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tour_prints_what_the_readme_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, update_golden: bool
+) -> None:
+    """Names of runs follow the example's scripts, so `--update-golden` writes what is printed into the README."""
     assert len(_BLOCKS) >= 3
     assert KUBECONFORM is not None, "run `make tools`"
     # The tour is read after `make demo` with kubeconform built, as `make test` does.
     monkeypatch.setenv("PATH", f"{KUBECONFORM.path.parent}:{Path('/usr/bin')}:{Path('/bin')}")
-    for name in ("environments", "generated"):
-        shutil.copytree(REPOSITORY / name, tmp_path / name)
-    shutil.copy(REPOSITORY / "mlproject.yaml", tmp_path)
+    copy_example(tmp_path)
     for role in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{role}_NAME", "reader")
         monkeypatch.setenv(f"GIT_{role}_EMAIL", "reader@example.com")
     for git in ("init --quiet", "add .", "commit --quiet --message=clone"):
         subprocess.run(["git", *git.split()], cwd=tmp_path, check=True)
+    readme = _README
     for block in _BLOCKS:
-        for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
-            words = shlex.split(command)
-            if words[0] in ("sed", "git"):
-                shown = subprocess.run(words, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
-                assert _without_hashes(shown) == _without_hashes(expected), command
-                continue
-            result = mlspec(tmp_path, *words[1:])
-            if words[1] == "explain" and not expected:
-                assert result.code == 0
-            else:
-                assert _without_hashes(result.output) == _without_hashes(expected), command
+        told = "".join(
+            f"$ {command}\n{_told(tmp_path, command, expected)}"
+            for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
+        )
+        if update_golden:
+            readme = readme.replace(block, told)
+        else:
+            assert _without_hashes(told) == _without_hashes(block)
+    if update_golden:
+        (REPOSITORY / "README.md").write_text(readme)
+
+
+def _told(root: Path, command: str, expected: str) -> str:
+    """Return what a command prints; what the README shows where only that stays equal."""
+    words = shlex.split(command)
+    if words[0] in ("sed", "git"):
+        shown = subprocess.run(words, cwd=root, check=True, capture_output=True, text=True).stdout
+    else:
+        result = mlspec(root, *words[1:])
+        if words[1] == "explain" and not expected:
+            assert result.code == 0
+            return ""
+        shown = result.output
+    return expected if _without_hashes(shown) == _without_hashes(expected) else shown
 
 
 def _without_hashes(text: str) -> str:

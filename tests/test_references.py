@@ -5,18 +5,23 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
+from mlspec.check.objects import Fault
 from mlspec.check.references import check_argocd, check_references, field, matches
 from mlspec.compiled import Compiled
 from mlspec.k8s.resource import Resource
+from mlspec.locating import located
 from mlspec.pipeline import compile_workspace
 from mlspec.spec.load import load
-from tests.support import REPOSITORY
+from tests.support import ENVIRONMENT, REPOSITORY, make_root
 
 Body = dict[str, Any]
+_ALL: Final = "environments/common.yaml"
+_PROD: Final = "environments/prod.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +57,14 @@ def test_the_example_refers_to_what_exists(compiled: Compiled) -> None:
         assert list(check_references(compiled.plans[environment], resources)) == []
         found = check_argocd(resources, compiled.argocd[environment], compiled.layout.builds)
         assert list(found) == []
+
+
+@pytest.mark.parametrize("path", ["generated", "teams/generated/models"])
+def test_a_root_may_lie_in_a_folder_that_is_called_generated(path: str, tmp_path: Path) -> None:
+    environment = ENVIRONMENT.replace('models.git"}', f'models.git", path: {path}}}')
+    project = 'steps: {a: {kind: job, image: "i:1"}}\n'
+    found = compile_workspace(load(make_root(tmp_path, project, {"dev": environment}))).diagnostics
+    assert [finding for finding in found if finding.code == "MLS303"] == []
 
 
 @pytest.mark.parametrize(
@@ -104,23 +117,38 @@ def test_a_broken_reference_is_found(
 
 
 @pytest.mark.parametrize(
-    ("kind", "edit", "words"),
+    ("kind", "edit", "words", "field"),
     [
-        ("Application", _set("spec", "project", value="other"), "AppProject `other`, which is not generated"),
-        ("Application", _set("spec", "source", "repoURL", value="https://x"), "a repository that its AppProject"),
-        ("Application", _set("spec", "source", "path", value="generated/x"), "reads `x`, which is not generated"),
-        ("Application", _set("spec", "destination", "namespace", value="default"), "a destination that its AppProject"),
-        ("AppProject", _set("spec", "namespaceResourceWhitelist", value=[]), "does not allow PyTorchJob"),
-        ("AppProject", _set("spec", "clusterResourceWhitelist", value=[]), "does not allow Namespace"),
+        ("Application", _set("spec", "project", value="other"), "`other`, which is not generated", "name"),
+        (
+            "Application",
+            _set("spec", "source", "repoURL", value="https://x"),
+            "a repository",
+            f"{_ALL} argocd.repoURL",
+        ),
+        (
+            "Application",
+            _set("spec", "source", "path", value="generated/x"),
+            "reads `x`, which",
+            f"{_PROD} argocd",
+        ),
+        ("Application", _set("spec", "destination", "server", value="x"), "a destination", f"{_PROD} argocd"),
+        ("AppProject", _set("spec", "namespaceResourceWhitelist", value=[]), "allow PyTorchJob", "steps.train"),
+        ("AppProject", _set("spec", "clusterResourceWhitelist", value=[]), "does not allow Namespace", "name"),
     ],
 )
-def test_a_broken_application_is_found(compiled: Compiled, kind: str, edit: Callable[[Body], None], words: str) -> None:
+def test_a_broken_application_is_found(
+    compiled: Compiled, kind: str, edit: Callable[[Body], None], words: str, field: str
+) -> None:
     argocd = copy.deepcopy(compiled.argocd["prod"])
     for body in argocd:
         if body["kind"] == kind:
             edit(body)
-    found = check_argocd(compiled.resources["prod"], argocd, compiled.layout.builds)
-    assert words in "\n".join(found)
+    found = list(check_argocd(compiled.resources["prod"], argocd, compiled.layout.builds))
+    assert words in "\n".join(lost.message for lost in found)
+    environment = load(REPOSITORY).environments["prod"]
+    told = [located(compiled, environment, of, Fault("MLS303", said, path=path)) for of, said, path in found]
+    assert field in {f"{finding.span.file} {finding.path}".removeprefix("mlproject.yaml ") for finding in told}
 
 
 def test_labels_match_as_kubernetes_matches() -> None:

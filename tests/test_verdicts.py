@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
@@ -267,3 +268,39 @@ def test_what_asks_for_less_or_for_more_remembers_nothing(root: Path, memory: Pa
     shutil.rmtree(memory / "verdicts")
     assert mlspec(root, "check", "--engine", "embedded", *words).code == 0
     assert not (memory / "verdicts").exists()
+
+
+def _remembered(memory: Path, kind: str) -> set[str]:
+    return {path.name for path in (memory / kind).iterdir()} if (memory / kind).is_dir() else set()
+
+
+def test_a_check_forgets_what_is_old_and_what_is_too_much(
+    root: Path, memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind in ("verdicts", "builds", "programs"):
+        cache.remember(kind, "old", "text")
+        os.utime(memory / kind / "old", (0, 0))
+    (memory / "verdicts" / "killed.0123abcd").write_text("half")
+    os.utime(memory / "verdicts" / "killed.0123abcd", (time.time() - 2 * 86400,) * 2)
+    os.utime(memory / "tidied", (0, 0))
+    _check(root, memory)
+    fresh = _remembered(memory, "verdicts")
+    assert len(fresh) >= 3
+    assert not {"old", "killed.0123abcd"} & (fresh | _remembered(memory, "builds"))
+    assert "old" in _remembered(memory, "programs"), "there is one for each program that was found, not more"
+    # Not again on the same day; then what is beyond the bound goes, the oldest first.
+    cache.remember("verdicts", "old", "text")
+    os.utime(memory / "verdicts" / "old", (0, 0))
+    _check(root, memory)
+    assert "old" in _remembered(memory, "verdicts")
+    os.utime(memory / "tidied", (0, 0))
+    newest = max(fresh, key=lambda name: ((memory / "verdicts" / name).stat().st_mtime, name))
+    monkeypatch.setattr(cache, "MOST_BYTES", (memory / "verdicts" / newest).stat().st_size)
+    cache.tidy()
+    assert len(_remembered(memory, "verdicts")) == 1
+
+
+def test_a_memory_that_cannot_be_tidied_stops_nothing(root: Path, memory: Path) -> None:
+    shutil.rmtree(memory)
+    memory.write_text("a file")
+    assert _check(root, memory).code == 0

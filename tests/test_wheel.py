@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import REPOSITORY
+from tests.support import REPOSITORY, copy_example
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +43,7 @@ def _run(installed: Path, root: Path, *arguments: str) -> subprocess.CompletedPr
 
 
 def test_the_wheel_generates_what_the_checkout_does(installed: Path, tmp_path: Path) -> None:
-    shutil.copytree(REPOSITORY / "environments", tmp_path / "environments")
-    shutil.copy(REPOSITORY / "mlproject.yaml", tmp_path)
+    copy_example(tmp_path, generated=False)
     where = "import mlspec, mlspec.schemas as s; print(mlspec.__file__); print(s.folder())"
     environment = {**os.environ, "PYTHONPATH": str(installed), "PYTHONSAFEPATH": "1"}
     found = subprocess.run(
@@ -56,7 +54,7 @@ def test_the_wheel_generates_what_the_checkout_does(installed: Path, tmp_path: P
     assert generated.returncode == 0, generated.stderr
     checked = _run(installed, tmp_path, "check")
     assert checked.returncode == 0, checked.stdout + checked.stderr
-    assert "87 objects valid by schema" in checked.stderr
+    assert "96 objects valid by schema" in checked.stderr
 
 
 def test_the_wheel_begins_a_project(installed: Path, tmp_path: Path) -> None:
@@ -75,8 +73,7 @@ def test_the_wheel_holds_every_health_check(installed: Path, tmp_path: Path) -> 
     assert checks
     for check in checks:
         assert (installed / "mlspec" / "health" / check.name).read_bytes() == check.read_bytes()
-    shutil.copytree(REPOSITORY / "environments", tmp_path / "environments")
-    shutil.copy(REPOSITORY / "mlproject.yaml", tmp_path)
+    copy_example(tmp_path, generated=False)
     assert _run(installed, tmp_path, "generate").returncode == 0
     assert "kubeflow.org_PyTorchJob: |\n" in (tmp_path / "generated/argocd/admin/argocd-cm.yaml").read_text()
 

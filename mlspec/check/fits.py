@@ -134,20 +134,24 @@ def _long_strings(pod: Body, least: int) -> Iterator[tuple[str, int]]:
             what = f"container `{container.get('name')}`"
             for variable in _maps(container.get("env")):
                 name, value = variable.get("name"), variable.get("value", "")
-                if isinstance(name, str) and isinstance(value, str):
+                if isinstance(name, str) and isinstance(value, str) and _may_be(len(name) + len(value) + 1, least):
                     yield from _long_string(f"{name}={value}", f"{what}: variable {name}", least)
             for part in ("command", "args"):
                 words = container.get(part)
                 for index, word in enumerate(words if isinstance(words, list) else ()):
-                    if isinstance(word, str):
+                    if isinstance(word, str) and _may_be(len(word), least):
                         yield from _long_string(word, f"{what}: {part}[{index}]", least)
 
 
 def _long_string(text: str, what: str, least: int) -> Iterator[tuple[str, int]]:
-    if len(text) * 4 >= least:  # UTF-8 has no longer characters
-        size = len(text.encode(errors="replace")) + 1
-        if size >= least:
-            yield what, size
+    size = len(text.encode(errors="replace")) + 1
+    if size >= least:
+        yield what, size
+
+
+def _may_be(characters: int, least: int) -> bool:
+    """Say whether a text of some characters may have so many bytes: UTF-8 has no longer ones than of four."""
+    return characters * 4 >= least
 
 
 def _maps(value: Any) -> list[Body]:

@@ -31,6 +31,11 @@ class Opening(NamedTuple):
     peer: Selected | None
     ports: PortRange | None
 
+    @property
+    def is_of_here(self) -> bool:
+        """Say whether the other end is pods of the same namespace, however they are selected."""
+        return self.peer is not None and self.peer.namespaces is None
+
 
 class Pods(NamedTuple):
     """Pods of ours that are alike, with what the plan lets them do."""
@@ -105,11 +110,13 @@ def with_end(flows: Iterable[Flow], other: Endpoint, own_namespace: str) -> list
     return [flow for flow in flows if _is_with(flow.peer, other, own_namespace)]
 
 
-def declares(flows: Iterable[Flow], port: int, protocol: str) -> bool:
-    """Say whether one of the flows is on a port."""
-    return any(
-        not flow.ports or any((item.number, item.protocol) == (port, protocol) for item in flow.ports) for flow in flows
-    )
+def declares(flows: Iterable[Flow], port: int, protocol: str) -> Flow | None:
+    """Return the first of the flows that is on a port; None where none is."""
+    return next((flow for flow in flows if not flow.ports or _has(flow.ports, port, protocol)), None)
+
+
+def _has(ports: tuple[Port, ...], port: int, protocol: str) -> bool:
+    return any((item.number, item.protocol) == (port, protocol) for item in ports)
 
 
 def _is_with(peer: Peer, other: Endpoint, own_namespace: str) -> bool:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mlspec.check import quiet, references
 from mlspec.check.schema import check_schema, schema_file
 from mlspec.ir import Plan
-from mlspec.k8s import patch
+from mlspec.ir_sources import Source
+from mlspec.k8s import alike, patch
 from mlspec.k8s.resource import Body, Resource
 from mlspec.validation import rules
+from mlspec.validation.objection import Objection
 
 
 class Fault(NamedTuple):
@@ -24,6 +27,8 @@ class Fault(NamedTuple):
     operation: int | None = None
     path: tuple[str | int, ...] = ()
     """The field of the object that it is about; empty where it is about the object."""
+    because: tuple[Source, ...] = ()
+    """The fields that were written and make it, where they are known; the first one is at fault."""
 
     @property
     def origin(self) -> tuple[str, ...]:
@@ -34,8 +39,8 @@ class Fault(NamedTuple):
 def judge(folders: tuple[Path, ...], resource: Resource) -> Iterator[Fault]:
     """Yield the faults of one object: a patch that is refused, then what schema and law 8 say."""
     if resource.patched is not None and resource.patched.refusal is not None:
-        operation, message, help = resource.patched.refusal
-        yield Fault("MLS310", message, help, operation)
+        operation, message, help, field = resource.patched.refusal
+        yield Fault("MLS310", message, help, operation, field)
     yield from _blamed(resource, lambda body: judge_body(folders, body))
 
 
@@ -54,12 +59,60 @@ def judge_references(plan: Plan, resources: Sequence[Resource]) -> Iterator[tupl
             yield resource, fault
 
 
+_ALONE: Final = frozenset({"Job", "PyTorchJob", "TFJob"})
+"""Kinds of runs, whose labels tell the run: no two are alike. A Job's rules look at its name in other fields, too."""
+_PLACEHOLDER: Final = "a"
+"""Stands for the name and the namespace of an object; any kind may have it."""
+
+
 def judge_body(folders: tuple[Path, ...], body: Body) -> Iterator[Fault]:
-    """Yield what the server and law 8 say of a manifest, wherever it comes from."""
-    yield from judge_accepted(folders, body)
-    for finding in quiet.check(body):
-        message = f"{quiet.words(finding.path)}: {finding.message}"
-        yield Fault(finding.code, message, finding.help, path=finding.path)
+    """Yield what the server and law 8 say of a manifest, wherever it comes from.
+
+    Of a field that both are about one speaks: law 8 where text is written as a number, which it shows, else the server.
+    The environments of a project have most objects alike but for the namespace. So the name and the namespace are
+    judged of each object, and what is beside them once.
+    """
+    schema = schema_file(folders, body["apiVersion"], body["kind"])
+    nameless = None if body["kind"] in _ALONE or schema is None else _nameless(body)
+    if schema is not None and nameless is not None and _is_sound(folders, schema, nameless):
+        yield from map(_fault, rules.judge_named(folders, schema, body))
+        return
+    refused = list(judge_accepted(folders, body))
+    drifting = [
+        Fault(one.code, f"{quiet.words(one.path)}: {one.message}", one.help, path=one.path) for one in quiet.check(body)
+    ]
+    if refused and drifting:
+        both = {fault.path for fault in refused if fault.code == "MLS301"} & {fault.path for fault in drifting}
+        numbers = {path for path in both if isinstance(_value_at(body, path), int | float)}
+        refused = [fault for fault in refused if fault.path not in numbers]
+        drifting = [fault for fault in drifting if fault.path not in both - numbers]
+    yield from refused
+    yield from drifting
+
+
+def _value_at(body: Any, path: Iterable[str | int]) -> Any:
+    for part in path:
+        body = body[part]
+    return body
+
+
+def _nameless(body: Body) -> bytes | None:
+    """Return an object with another name and namespace, as bytes; None where these are no text."""
+    metadata = body.get("metadata")
+    if not isinstance(metadata, dict):
+        return None
+    named = {key: _PLACEHOLDER for key in ("name", "namespace") if isinstance(metadata.get(key), str)}
+    if "name" not in named or len(named) != len({"name", "namespace"} & metadata.keys()):
+        return None
+    return alike.written({**body, "metadata": {**metadata, **named}})
+
+
+@lru_cache(maxsize=512)  # the objects of some twenty projects: a project's environments are judged one after the other
+def _is_sound(folders: tuple[Path, ...], schema: Path, nameless: bytes) -> bool:
+    """Say whether nothing is against an object, whatever its name and namespace are."""
+    body = alike.read(nameless)
+    found = (check_schema(folders, body), rules.judge_nameless(folders, schema, body), quiet.check(body))
+    return all(next(iter(judged), None) is None for judged in found)
 
 
 def judge_accepted(folders: tuple[Path, ...], body: Body) -> Iterator[Fault]:
@@ -68,8 +121,11 @@ def judge_accepted(folders: tuple[Path, ...], body: Body) -> Iterator[Fault]:
     schema = schema_file(folders, body["apiVersion"], body["kind"])
     if not found and schema is not None:
         found = list(rules.judge(folders, schema, body))
-    for code, message, path, help in found:
-        yield Fault(code, message, help, path=path)
+    yield from map(_fault, found)
+
+
+def _fault(objection: Objection) -> Fault:
+    return Fault(objection.code, objection.message, objection.help, path=objection.path)
 
 
 def _blamed(resource: Resource, faults_of: Callable[[Body], Iterable[Fault]]) -> Iterator[Fault]:

@@ -6,21 +6,21 @@ borders of everything that either names are tried, and what comes out otherwise 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 from mlspec.check.flows import WAYS, Opening, Pods, Way, declares, openings, pods, with_end
 from mlspec.check.objects import Fault
 from mlspec.concerns import network
-from mlspec.ir import Plan
+from mlspec.ir import Flow, Plan
+from mlspec.ir_sources import Source, mended
 from mlspec.k8s import meta
 from mlspec.k8s.resource import Resource
 from mlspec.reachability import (
     Endpoint,
     Peer,
     Policy,
-    PortRange,
     Selector,
     is_on,
     parse,
@@ -54,6 +54,8 @@ class Difference(NamedTuple):
     port: int
     protocol: str
     opened: bool
+    because: tuple[Source, ...] = ()
+    """The fields that open it, where it should be open."""
 
 
 def check(plan: Plan, resources: Sequence[Resource], elsewhere: Collection[str] = ()) -> Iterator[Found]:
@@ -120,8 +122,9 @@ def differences(policies: Sequence[Policy], ours: Sequence[Pods], each: Pods, wa
         for port in witnesses.ports(named, destination.ports) if ranges or flows else ():
             for protocol in witnesses.PROTOCOLS:
                 opened = is_on(ranges, destination, port, protocol)
-                if opened != declares(flows, port, protocol):
-                    yield Difference(words, port, protocol, opened)
+                declaring = declares(flows, port, protocol)
+                if opened != (declaring is not None):
+                    yield Difference(words, port, protocol, opened, declaring.because if declaring else ())
 
 
 def _ends(
@@ -170,7 +173,7 @@ def _told(each: Pods, way: Way, found: Sequence[Difference]) -> Iterator[Found]:
             message = f"{subject} {verb} {first} on {ports}{more}, and nothing declares it"
         else:
             message = f"{subject} {negated} {first} on {ports}{more}, though the plan declares it"
-        yield each.resource, Fault(_OPEN if opened else _CLOSED, message, _OURS)
+        yield each.resource, Fault(_OPEN if opened else _CLOSED, message, _OURS, because=rows[0].because)
 
 
 def _ports(rows: Sequence[Difference]) -> str:
@@ -190,17 +193,38 @@ def _of_others(policies: Sequence[Policy], ours: Sequence[Pods]) -> Iterator[Fou
 
 def _one_sided(ours: Sequence[Pods]) -> Iterator[Found]:
     """Yield flows among our own pods that only one end declares: such a connection does not come about."""
-    said = [(each, openings(each.ingress), openings(each.egress)) for each in ours if each.stated is not None]
+    said = [_Said(each, _opened(each.ingress), _opened(each.egress)) for each in ours if each.stated is not None]
     for each, ingress, egress in said:
         for other, other_ingress, other_egress in said:
-            reached = [one for one in egress if _is(one.peer, other)]
-            if not all(_covers(other_ingress, one.ports, each) for one in reached):
+            alone = [flow for flow, one in egress if _is(one.peer, other) and not _covers(other_ingress, one, each)]
+            if alone:
                 message = f"its pods may reach {other.words}, which let in nothing from them"
-                yield each.resource, Fault(_CLOSED, message, _by_label(other))
-            reaching = [one for one in ingress if one.peer and one.peer.namespaces is None and _is(one.peer, other)]
-            if not all(_covers(other_egress, one.ports, each) for one in reaching):
+                because = mended(alone[0].because, "podLabels")
+                yield each.resource, Fault(_CLOSED, message, _by_label(other), because=because)
+            reaching = [item for item in ingress if item.opening.is_of_here and _is(item.opening.peer, other)]
+            alone = [flow for flow, one in reaching if not _covers(other_egress, one, each)]
+            if alone:
                 message = f"its pods may be reached by {other.words}, which let nothing out to them"
-                yield each.resource, Fault(_CLOSED, message, _OURS)
+                yield each.resource, Fault(_CLOSED, message, _OURS, because=alone[0].because)
+
+
+class _Opened(NamedTuple):
+    """What a flow opens, once a range of ports and a peer."""
+
+    flow: Flow
+    opening: Opening
+
+
+class _Said(NamedTuple):
+    """Pods, and what the plan opens to them and from them."""
+
+    pods: Pods
+    ingress: list[_Opened]
+    egress: list[_Opened]
+
+
+def _opened(flows: Iterable[Flow]) -> list[_Opened]:
+    return [_Opened(flow, opening) for flow in flows for opening in openings((flow,))]
 
 
 def _at_nobody(ours: Sequence[Pods], namespace: str | None) -> Iterator[Found]:
@@ -214,7 +238,7 @@ def _at_nobody(ours: Sequence[Pods], namespace: str | None) -> Iterator[Found]:
                     f"its pods may reach those of namespace {namespace} with `{labels}`, and none has these labels"
                 )
                 help = "name a step or service by `mlspec.dev/step` or `mlspec.dev/service`, or the namespace of others"
-                yield each.resource, Fault(_NOTHING, message, help)
+                yield each.resource, Fault(_NOTHING, message, help, because=mended(flow.because, "podLabels"))
 
 
 def _is(peer: Peer | None, other: Pods) -> bool:
@@ -225,8 +249,8 @@ def _is(peer: Peer | None, other: Pods) -> bool:
     return here and peer.pods.matches(other.endpoint.labels)
 
 
-def _covers(there: frozenset[Opening], ports: PortRange | None, each: Pods) -> bool:
-    return any(opening.ports in (None, ports) and _is(opening.peer, each) for opening in there)
+def _covers(there: Iterable[_Opened], one: Opening, each: Pods) -> bool:
+    return any(opening.ports in (None, one.ports) and _is(opening.peer, each) for _, opening in there)
 
 
 def _by_label(other: Pods) -> str:
@@ -246,5 +270,7 @@ def _other_environments(ours: Sequence[Pods], elsewhere: Collection[str]) -> Ite
                 message = (
                     f"its pods have a flow with namespace {namespace}, which is another environment of the project"
                 )
-                help = "give each environment a destination of its own; models cross by `model.uri`"
-                yield each.resource, Fault(_ELSEWHERE, message, help)
+                by_name = "destinations" in flow.because[-1].path if flow.because else False
+                crossing = "give each environment a destination of its own; models cross by `model.uri`"
+                help = crossing if by_name else "name pods of a namespace that is no environment of the project"
+                yield each.resource, Fault(_ELSEWHERE, message, help, because=mended(flow.because, "namespace"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mlspec.ir import Plan
 from mlspec.k8s import meta
@@ -145,8 +145,21 @@ def _monitor(body: Body, services: Sequence[Body]) -> Iterator[str]:
             yield f"its port `{endpoint['port']}` is not a port of Service {found[0]['metadata']['name']}"
 
 
-def check_argocd(resources: Sequence[Resource], argocd: Sequence[Body], folders: Mapping[str, object]) -> Iterator[str]:
-    """Yield what the AppProject does not allow and what the Applications would not find."""
+class Lost(NamedTuple):
+    """What Argo CD would not find, or not allow: an object, what is wrong with it, and the field that says so."""
+
+    of: Resource | Body
+    message: str
+    path: Path
+
+
+def check_argocd(
+    resources: Sequence[Resource], argocd: Sequence[Body], folders: Mapping[str, object], place: str = ""
+) -> Iterator[Lost]:
+    """Yield what the AppProject does not allow and what the Applications would not find.
+
+    `folders` are those below `generated/`, which is at `place` in the repository.
+    """
     projects = {body["metadata"]["name"]: body["spec"] for body in argocd if body["kind"] == "AppProject"}
     for body in argocd:
         if body["kind"] != "Application":
@@ -154,23 +167,27 @@ def check_argocd(resources: Sequence[Resource], argocd: Sequence[Body], folders:
         name, spec = body["metadata"]["name"], body["spec"]
         project = projects.get(spec["project"])
         if project is None:
-            yield f"Application {name} belongs to AppProject `{spec['project']}`, which is not generated"
+            message = f"Application {name} belongs to AppProject `{spec['project']}`, which is not generated"
+            yield Lost(body, message, ("spec", "project"))
             continue
         if spec["source"]["repoURL"] not in project["sourceRepos"]:
-            yield f"Application {name} reads a repository that its AppProject does not allow"
+            message = f"Application {name} reads a repository that its AppProject does not allow"
+            yield Lost(body, message, ("spec", "source", "repoURL"))
         if spec["destination"] not in project["destinations"]:
-            yield f"Application {name} writes to a destination that its AppProject does not allow"
-        folder = spec["source"]["path"].partition("generated/")[2]
+            message = f"Application {name} writes to a destination that its AppProject does not allow"
+            yield Lost(body, message, ("spec", "destination", "server"))
+        prefix = f"{place}/generated/" if place else "generated/"
+        folder = spec["source"]["path"].removeprefix(prefix)
         if folder not in folders:
-            yield f"Application {name} reads `{folder}`, which is not generated"
+            yield Lost(body, f"Application {name} reads `{folder}`, which is not generated", ("spec", "source", "path"))
         yield from _not_allowed(resources, project, spec["project"])
 
 
-def _not_allowed(resources: Sequence[Resource], project: Body, name: str) -> Iterator[str]:
+def _not_allowed(resources: Sequence[Resource], project: Body, name: str) -> Iterator[Lost]:
     cluster = {(entry["group"], entry["kind"]) for entry in project.get("clusterResourceWhitelist", ())}
     namespaced = {(entry["group"], entry["kind"]) for entry in project["namespaceResourceWhitelist"]}
     for resource in resources:
         group = resource.body["apiVersion"].rpartition("/")[0]
         kind = resource.body["kind"]
         if (group, kind) not in (cluster if kind in CLUSTER_SCOPED else namespaced):
-            yield f"AppProject {name} does not allow {kind}"
+            yield Lost(resource, f"AppProject {name} does not allow {kind}", ("kind",))

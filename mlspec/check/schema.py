@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import jsonschema_rs
 
@@ -63,7 +63,16 @@ def check_schema(folders: tuple[Path, ...], body: Body) -> Iterator[Objection]:
         return
     for error in validator.iter_errors(body):
         field = tuple(error.instance_path)
-        yield Objection("MLS301", f"{words(field)}: {_words(error)}", field)
+        help = "write one such as `500m`, `16Gi` or `1.5G`" if _is_of_quantity(error) else ""
+        yield Objection("MLS301", f"{words(field)}: {_words(error)}", field, help)
+
+
+def _is_of_quantity(error: Any) -> bool:
+    """Say whether a text breaks the pattern of quantities, which CRDs and our schemas have from apimachinery."""
+    return type(error.kind).__name__ == "Pattern" and "[KMGTPE]i" in error.kind.pattern
+
+
+_SUFFIXES: Final = "`m`, `k`, `M`, `G`, `T`, `P`, `E`, `Ki`, `Mi`, `Gi`, `Ti`, `Pi`, `Ei`"
 
 
 def _words(error: Any) -> str:
@@ -73,5 +82,7 @@ def _words(error: Any) -> str:
         return "unknown field " + ", ".join(f"`{key}`" for key in error.kind.unexpected)
     if name == "Required":
         return f"missing field `{error.kind.property}`"
+    if _is_of_quantity(error):
+        return f"`{str(error.instance)[:60]}` is not a quantity: a number, and behind it one of {_SUFFIXES}, or none"
     first = str(error.message).split("\n", 1)[0]
     return first if len(first) <= 200 else first[:197] + "…"

@@ -226,4 +226,33 @@ MEANING: Final[dict[str, Code]] = {
         "certificates of `/etc` or the devices of `/dev` nothing starts; into `/proc` and `/sys`, which the kernel "
         "fills, a runtime mounts nothing. A mount inside a volume that is mounted read-only needs its folder there.",
     ),
+    "MLS254": Code(
+        "elastic job that cannot be",
+        "`elastic` says between how many pods a job may run, instead of `nodes`. It goes on when a pod is lost, which "
+        "is a retry: without any, the operator ends the job with the first pod that fails.",
+    ),
+    "MLS255": Code(
+        "flag of torchrun against the job",
+        "The operator tells torchrun by PET_ variables how many pods there are, who is who and where they meet, and "
+        "flags win over variables. With another number some pods wait for ever for others, or each trains on its own, "
+        "and all of them succeed. What is only known in the pod, such as `--nnodes=$(PET_NNODES)`, is left alone.",
+    ),
+    "MLS256": Code(
+        "shell that keeps signals",
+        "A pod that has to end is told so by a signal to its first process. A shell that still stands in front of the "
+        "program ends at once and hands nothing on: the program is killed, and writes no checkpoint. `exec` gives it "
+        "the shell's place.",
+        Severity.WARNING,
+    ),
+    "MLS257": Code(
+        "processes and GPUs differ",
+        "Each process of a training has a GPU of its own. With fewer processes GPUs are idle, unless the program "
+        "spreads one model over several; with more, some find none, and NCCL refuses to share.",
+        Severity.WARNING,
+    ),
+    "MLS258": Code(
+        "variable that the operator sets",
+        "The training operator writes MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE and some that begin with PET_ behind "
+        "the variables of `env`, and of two of one name the last holds: what is written has no effect.",
+    ),
 }

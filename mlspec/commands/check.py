@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import click
 
-from mlspec import git
+from mlspec import cache, git
 from mlspec.check.engines import Engine
 from mlspec.commands import reporting, session
 from mlspec.compiled import Compilation
@@ -95,7 +96,8 @@ def command(
         diagnostics: list[Diagnostic] = list(compilation.diagnostics)
         lines: Sequence[str] = ()
         if not has_errors(diagnostics):
-            verdict = judge(compilation, asked, session.progress)
+            rest = partial(_compile, root, Wanted(chosen, environments, jobs=jobs)) if since is not None else None
+            verdict = judge(compilation, asked, session.progress, rest)
             diagnostics += verdict.diagnostics
             lines = verdict.lines
             if memory is not None:
@@ -107,6 +109,7 @@ def command(
             diagnostics = [finding for finding in diagnostics if finding not in verdict.replaced]
             diagnostics += verdict.diagnostics
             lines = [*lines, *verdict.lines]
+    cache.tidy()
     report = Report(ordered(diagnostics), accepted(compilation, asked), lines)
     return reporting.show(report, compilation.workspace.texts, output_format, root)
 

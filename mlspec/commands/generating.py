@@ -13,12 +13,12 @@ from mlspec import cache
 from mlspec.commands import session
 from mlspec.compiled import Compilation
 from mlspec.diagnostics import Diagnostic, Severity, has_errors, whole_file
+from mlspec.drift import drift
 from mlspec.files import apply
 from mlspec.files.fingerprint import fingerprint
 from mlspec.layout import is_run_path
 from mlspec.literals.redaction import redact
 from mlspec.parallel import Wanted, compile_root
-from mlspec.pipeline import drift
 from mlspec.spec.discover import GENERATED
 
 
@@ -89,7 +89,8 @@ def _summary(compilation: Compilation) -> Iterator[str]:
             continue
         written, total = len(change.writes), len(compiled.layout.files)
         removed = f", {len(change.removes)} removed" if change.removes else ""
-        yield f"{change.project}: {written} of {total} files written{removed}"
+        lock = "; its lock was renewed" if change.any and not (change.writes or change.removes) else ""
+        yield f"{change.project}: {written} of {total} files written{removed}{lock}"
         for path in sorted(change.writes):
             if is_run_path(path) and path in change.fresh:
                 environment = path.split("/")[2]

@@ -79,7 +79,7 @@ def _network(shown: Sequence[_Shown], output_format: str) -> str:
 
 def _named(environment: EnvironmentFields) -> network.Named:
     """Return what destinations open, and their names."""
-    return [(defaults.flow(each), name) for name, each in environment.network.destinations.items()]
+    return [(defaults.flow(each, name), name) for name, each in environment.network.destinations.items()]
 
 
 def _plans(workspace: Workspace, only: Sequence[str]) -> tuple[list[_Shown], list[Diagnostic]]:

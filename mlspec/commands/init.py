@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import click
@@ -18,7 +18,14 @@ from mlspec.spec.discover import find_root
 @click.command("init")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
 @click.option("--name", metavar="NAME", help="The project's name. Default: the folder's, made a valid name.")
-def command(folder: Path | None, name: str | None) -> int:
+@click.option(
+    "--template",
+    type=click.Choice(starter.TEMPLATES),
+    default=starter.TEMPLATES[0],
+    show_default=True,
+    help="image-classifier: a whole example with its scripts, which trains on this computer with `mlspec run`.",
+)
+def command(folder: Path | None, name: str | None, template: str) -> int:
     """Write mlproject.yaml and environments/ into DIR (default: here), with comments that say what to change.
 
     Nothing is overwritten: where one of the files exists already, none is written.
@@ -30,7 +37,7 @@ def command(folder: Path | None, name: str | None) -> int:
     if problem is not None:
         raise click.BadParameter(f"`{name}`: {problem}", param_hint="--name")
     chosen = name or starter.name_for(absolute.name)
-    files = starter.files(chosen)
+    files = starter.files(chosen, template)
     found = obstacles(folder, files)
     if not os.path.lexists(folder / starter.ATTRIBUTES):
         files[starter.ATTRIBUTES] = f"{starter.ATTRIBUTES_LINE}\n".encode()
@@ -44,12 +51,12 @@ def command(folder: Path | None, name: str | None) -> int:
     if outer is not None:
         where = click.format_filename(outer)
         click.echo(f"this is a root of its own inside the root {where}, which from now on leaves it out", err=True)
-    for line in ("next:", *_next(folder, absolute)):
+    for line in ("next:", *_next(folder, absolute, files)):
         click.echo(line, err=True)
     return 0
 
 
-def _next(folder: Path, absolute: Path) -> Iterator[str]:
+def _next(folder: Path, absolute: Path, files: Collection[str]) -> Iterator[str]:
     if absolute != Path.cwd():
         yield f"  cd {click.format_filename(folder)}"
     yield "  change what is marked CHANGE in mlproject.yaml and environments/"
@@ -60,6 +67,8 @@ def _next(folder: Path, absolute: Path) -> Iterator[str]:
         yield f"  add `{starter.ATTRIBUTES_LINE}` to {starter.ATTRIBUTES}: output is compared byte for byte"
     yield "  mlspec generate"
     yield "  mlspec check"
+    if "README.md" in files:
+        yield "  mlspec run -e dev, which trains here; README.md says more"
     yield "  commit everything, generated/ and .mlspec/ included"
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from mlspec import names
 from mlspec.ir import Flow, Peer, Place, Plan, Port, Stated
+from mlspec.ir_sources import Source
 from mlspec.k8s import meta
 from mlspec.k8s.resource import Body, Resource, compact
 from mlspec.reachability.networks import left_out, network
@@ -15,9 +16,12 @@ KINDS: Final = (("networking.k8s.io", "NetworkPolicy"),)
 """(group, kind) of everything that this concern may emit."""
 Neighbours = tuple[tuple[Stated, Flow], ...]
 _DNS_PORTS: Final = (Port(53, "UDP"), Port(53))
-DNS: Final = Flow(Peer("kube-system", {"k8s-app": "kube-dns"}), _DNS_PORTS)
+_GATEWAY: Final = Source(("network", "gateway"), of_environment=True)
+_PROMETHEUS: Final = Source(("prometheus",), of_environment=True)
+_RESOLVER: Final = (Source(("network", "dns"), of_environment=True),)
+DNS: Final = Flow(Peer("kube-system", {"k8s-app": "kube-dns"}), _DNS_PORTS, _RESOLVER)
 """Queries to the cluster's DNS; the label is that of CoreDNS in every common distribution, too."""
-NODE_LOCAL_DNS: Final = Flow(Peer(cidrs=("169.254.20.10/32",)), _DNS_PORTS)
+NODE_LOCAL_DNS: Final = Flow(Peer(cidrs=("169.254.20.10/32",)), _DNS_PORTS, _RESOLVER)
 """Queries to the node-local cache, which listens on the node itself, at this link-local address by convention."""
 
 
@@ -74,16 +78,17 @@ def egress(plan: Plan, stated: Stated) -> Iterator[Flow]:
 def _itself(plan: Plan, stated: Stated) -> Iterator[Flow]:
     """Yield what goes on among the pods of one run, and no other of its step: a superseded one may still train."""
     if stated.facts.talks_to_itself:
-        yield Flow(Peer(None, _run(plan, stated)))
+        workload = stated.workload
+        yield Flow(Peer(None, _run(plan, stated)), because=(Source((workload.section, workload.name)),))
 
 
 def _from_others(plan: Plan, stated: Stated, within: Neighbours) -> Iterator[Flow]:
     facts, target = stated.facts, plan.target
     if target.gateway is not None and facts.served_from_gateway:
-        yield Flow(target.gateway, facts.served_from_gateway)
+        yield Flow(target.gateway, facts.served_from_gateway, (_GATEWAY,))
     yield from facts.ingress
     if target.prometheus is not None and facts.metrics is not None:
-        yield Flow(target.prometheus, (facts.metrics,))
+        yield Flow(target.prometheus, (facts.metrics,), (_PROMETHEUS,))
     for other, flow in within:
         yield from _from_neighbour(plan, stated, other, flow)
 
@@ -92,7 +97,7 @@ def _from_neighbour(plan: Plan, stated: Stated, other: Stated, flow: Flow) -> It
     """Yield the other end of what a workload reaches by a destination in the project's own namespace."""
     if flow.peer.pod_labels.items() <= stated.facts.pod_labels.items():
         selector = meta.workload_selector(plan.project, other.workload.section, other.workload.name)
-        yield Flow(Peer(None, selector), flow.ports)
+        yield Flow(Peer(None, selector), flow.ports, flow.because)
 
 
 def _to_others(plan: Plan, stated: Stated) -> Iterator[Flow]:

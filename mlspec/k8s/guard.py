@@ -183,19 +183,25 @@ def _containers(before: dict[str, Body], after: dict[str, Body], where: str) -> 
             message = f"{where}: container `{name}` is the one that the spec describes, found by its name"
             yield Objection(message, "leave it and its name; more containers may stand behind it")
             continue
-        if _program(container) != _program(after[name]):
+        if container.get("command") != after[name].get("command"):
             message = f"{where}: the command of container `{name}` waits for inputs and marks success, or is the spec's"
             yield Objection(message, "write `command:` or `script:` in the step or service")
+        kept, found = _own_variables(container), _own_variables(after[name])
+        if kept != found:
+            names = ", ".join(f"`{entry['name']}`" for entry in kept if entry not in found)
+            names = names or ", ".join(f"`{entry['name']}`" for entry in found if entry not in kept) or "their order"
+            message = f"{where}: variables of container `{name}` by which the program finds its run change: {names}"
+            help = "leave those that begin with `MLSPEC_` as they are; an `add` to `…/env/-` puts one more behind them"
+            yield Objection(message, help)
         ports, found = container.get("ports", []), after[name].get("ports", [])
         if not isinstance(found, list) or found[: len(ports)] != ports:
             message = f"{where}: operator and NetworkPolicies go by the ports of container `{name}`"
             yield Objection(message, "add ports behind them")
 
 
-def _program(container: Body) -> tuple[Any, list[Any]]:
-    """Return what a container starts, and the variables by which the program finds its run."""
-    entries = items(container.get("env"))
-    return container.get("command"), [entry for entry in entries if str(entry.get("name")).startswith("MLSPEC_")]
+def _own_variables(container: Body) -> list[Body]:
+    """Return the variables by which a program finds its run."""
+    return [entry for entry in items(container.get("env")) if str(entry.get("name")).startswith("MLSPEC_")]
 
 
 def _models(before: Body, after: Body) -> Iterator[Objection]:

@@ -16,7 +16,9 @@ _INDEXED: Final = "makes indexed pods, which have other names, and retries of th
 _RETRIED: Final = "decides what a retry is, by which `retries` is counted and failed pods keep their logs"
 _RETRIES: Final = "write `retries:` in the step"
 _MANAGED: Final = ("hands the object to another controller, so that nothing here would run it", "remove the operation")
+_NAMED: Final = "keeps the pod's name from being found until it is ready, and it is ready when it has found the others"
 _UNKNOWN: Final = "makes pods, or changes some, of which the plan knows nothing: no account, policy or label is theirs"
+_CONTAINERS: Final = ("template", "spec", "containers", "*")
 _SEPARATE: Final = tuple(
     (*way, "annotations", "seldon.io/engine-separate-pod")
     for way in (("metadata",), ("spec",), ("spec", "predictors", "*"))
@@ -31,6 +33,7 @@ KEPT: Final[dict[str, tuple[tuple[Path, str, str], ...]]] = {
     ),
     "PyTorchJob": (
         (("spec", "pytorchReplicaSpecs", "*", "restartPolicy"), _RETRIED, _RETRIES),
+        (("spec", "pytorchReplicaSpecs", "*", *_CONTAINERS, "readinessProbe"), _NAMED, "remove the operation"),
         (("spec", "runPolicy", "managedBy"), *_MANAGED),
         (("spec", "pytorchReplicaSpecs", "*", "replicas"), _PODS, "write `nodes:` in the step"),
         (("spec", "elasticPolicy", "metrics"), _SCALED, "leave `metrics` out"),
@@ -38,6 +41,7 @@ KEPT: Final[dict[str, tuple[tuple[Path, str, str], ...]]] = {
     "TFJob": (
         (("spec", "tfReplicaSpecs", "*", "replicas"), _PODS, "write `replicas:` in the step's `roles`"),
         (("spec", "tfReplicaSpecs", "*", "restartPolicy"), _RETRIED, _RETRIES),
+        (("spec", "tfReplicaSpecs", "*", *_CONTAINERS, "readinessProbe"), _NAMED, "remove the operation"),
         (("spec", "runPolicy", "managedBy"), *_MANAGED),
     ),
     "InferenceService": (

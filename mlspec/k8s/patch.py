@@ -10,7 +10,7 @@ import json
 import marshal
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mlspec.diagnostics import nearest
 from mlspec.k8s import guard
@@ -35,7 +35,10 @@ def apply(body: Body, operations: Sequence[Body]) -> tuple[Body, Refusal | None]
     """
     found = copied(body)
     for index, operation in enumerate(operations):
-        objection = _too_much(operations, index) or _missing(found, operation) or _done(found, operation)
+        objection = _too_much(operations, index) or _missing(found, operation)
+        refused = None if objection is not None else _done(found, operation)
+        if refused is not None:
+            return body, Refusal(index, *refused, tuple(_parts(operation["path"])))
         objection = objection or guard.objection(body, found)
         if objection is not None:
             return body, Refusal(index, *objection)
@@ -95,14 +98,55 @@ def below(pointer: str, field: Field) -> Field | None:
     return field[len(parts) :] if len(parts) <= len(field) and _meet(parts, field) else None
 
 
-def wrote(operations: Sequence[Body], field: Field) -> int | None:
-    """Return the last operation that wrote a field, or what is around or in it; None where none did."""
-    found = (index for index in reversed(range(len(operations))) if _writes(operations[index], field))
-    return next(found, None) if field else None
+class Wrote(NamedTuple):
+    """What an operation had to do with a field."""
+
+    operation: int
+    """Its number, from 0."""
+    below: Field | None
+    """Where in the operation's value the field is; None where the operation wrote in the field, not all of it."""
 
 
-def _writes(operation: Body, field: Field) -> bool:
-    return operation.get("op") != "test" and _meet(_parts(str(operation.get("path"))), field)
+def wrote(before: Body, operations: Sequence[Body], field: Field) -> Wrote | None:
+    """Return the last operation that wrote a field of the patched object, or what is around or in it; None: none did.
+
+    The patch applies. An item of a list is followed through the operations that moved it by an item before it.
+    """
+    stage = list(stages(before, operations)) if field else []
+    for index in reversed(range(len(stage) - 1)):
+        kind, (parts, in_list) = operations[index]["op"], _real(stage[index], operations[index]["path"])
+        last, common = len(parts) - 1, min(len(parts), len(field))
+        if kind == "test" or field[: min(last, common)] != parts[: min(last, common)]:
+            continue
+        here = field[last] if in_list and len(field) > last else None
+        there = parts[last]
+        if kind != "replace" and isinstance(here, int) and isinstance(there, int):
+            if kind == "add" and here == there:
+                return Wrote(index, field[last + 1 :])
+            moved = (1 if kind == "remove" else -1) if here >= there else 0
+            field = (*field[:last], here + moved, *field[last + 1 :])
+        elif field[:common] == parts[:common]:
+            return Wrote(index, field[len(parts) :] if len(parts) <= len(field) else None)
+    return None
+
+
+def _real(body: Body, pointer: str) -> tuple[Field, bool]:
+    """Return a JSON pointer as a path, items by their number, and whether it leads to an item of a list."""
+    node: Any = body
+    found: list[str | int] = []
+    in_list = False
+    for part in _parts(pointer):
+        in_list = isinstance(node, list)
+        key = (len(node) if part == "-" else int(part)) if in_list else part
+        found.append(key)
+        node = None if part == "-" or node is None else _inside(node, key)
+    return tuple(found), in_list
+
+
+def _inside(node: Any, key: Any) -> Any:
+    if isinstance(node, list):
+        return node[key] if key < len(node) else None
+    return node.get(key) if isinstance(node, dict) else None
 
 
 def _meet(parts: Sequence[str], field: Field) -> bool:

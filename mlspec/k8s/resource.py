@@ -29,6 +29,8 @@ class Refusal(NamedTuple):
     operation: int
     message: str
     help: str
+    field: tuple[str, ...] = ()
+    """The field whose value is refused; empty where it is the operation's `path` that cannot or must not be."""
 
 
 @dataclass(frozen=True, slots=True)

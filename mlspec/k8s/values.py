@@ -27,6 +27,12 @@ def items(value: Any, *path: str) -> list[Body]:
     return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
+def numbered(value: Any, *path: str) -> list[tuple[int, Body]]:
+    """Return the maps of a list, each with its number in it; none where there is no list."""
+    found = at(value, *path)
+    return [(n, item) for n, item in enumerate(found) if isinstance(item, dict)] if isinstance(found, list) else []
+
+
 def words(value: Any, *path: str) -> list[str]:
     """Return the entries of a list as text; none where there is no list."""
     found = at(value, *path)

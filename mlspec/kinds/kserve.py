@@ -9,6 +9,7 @@ from pydantic import model_validator
 
 from mlspec import kind_base
 from mlspec.ir import Facts, Flow, Gvk, PartPath, Peer, Place, PlannedVariable, PlannedWorkload, Port, Reference, Target
+from mlspec.ir_sources import Source
 from mlspec.k8s import meta, pod
 from mlspec.k8s.projected import Projection
 from mlspec.k8s.resource import Body, compact
@@ -154,7 +155,8 @@ def facts(workload: PlannedWorkload, target: Target) -> Facts:
     # Knative traffic enters through the queue proxy; the user port would bypass it (knative/serving issue 6520).
     own = (Port(spec.port) if spec.port else _HTTP,)
     gateway_ports = (Port(8012), Port(8013), Port(8112)) if knative else own
-    knative_flows = (Flow(activator, gateway_ports), Flow(autoscaler, (Port(9090),)))
+    because = (Source(("kserve", "mode"), of_environment=True),)
+    knative_flows = (Flow(activator, gateway_ports, because), Flow(autoscaler, (Port(9090),), because))
     children = [("", "Pod"), ("", "Service"), ("apps", "Deployment"), ("apps", "ReplicaSet")]
     children += [("autoscaling", "HorizontalPodAutoscaler"), ("networking.k8s.io", "Ingress")]
     if knative:

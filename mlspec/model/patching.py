@@ -6,6 +6,7 @@ import re
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
 
 from mlspec.model.base import SpecModel, field, refused, refused_inside, wrong_type
 from mlspec.model.scalars import shown, text
@@ -13,6 +14,12 @@ from mlspec.source import PlainText
 
 _INTEGER: Final = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
+_BASED: Final = (
+    (re.compile(r"0o?[0-7]{1,20}"), 8),  # modes of files are written so: YAML 1.1 has 0755, YAML 1.2 0o755
+    (re.compile(r"0x[0-9a-fA-F]{1,16}"), 16),
+)
+"""Spellings of whole numbers that not all readers of YAML share, with their base."""
+_Place = tuple[int | str, ...]
 
 
 def _pointer(value: object) -> str:
@@ -25,21 +32,45 @@ def _pointer(value: object) -> str:
 
 def _value(value: object) -> Any:
     """Return a value with the types of JSON; what is not plainly a number, true or false is text."""
+    errors: list[tuple[_Place, PydanticCustomError]] = []
+    found = _typed(value, (), errors)
+    if errors:
+        raise refused_inside(errors)
+    return found
+
+
+def _typed(value: object, place: _Place, errors: list[tuple[_Place, PydanticCustomError]]) -> Any:
     if isinstance(value, dict):
-        return {str(key): _value(item) for key, item in value.items()}
+        return {str(key): _typed(item, (*place, str(key)), errors) for key, item in value.items()}
     if isinstance(value, list):
-        return [_value(item) for item in value]
+        return [_typed(item, (*place, index), errors) for index, item in enumerate(value)]
     if isinstance(value, PlainText):
         if value in ("true", "false"):
             return value == "true"
         if _INTEGER.fullmatch(value):
             return int(value)
-        if _NUMBER.fullmatch(value):
-            help = f'write `"{value[:60]}"` if it is text'
-            raise refused(f"{shown(value)} would be a number that is not whole", help)
-    if value is None:
-        raise wrong_type("expected a value, got null", "use `op: remove`")
+        error = _no_number(value)
+        if error is not None:
+            errors.append((place, error))
+    elif value is None:
+        errors.append((place, wrong_type("expected a value, got null", "use `op: remove`")))
     return str(value)
+
+
+def _no_number(value: PlainText) -> PydanticCustomError | None:
+    """Return why plain text that is like a number is none; None for any other text."""
+    text = f'`"{value[:60]}"` if it is text'
+    based = next((int(value, base) for pattern, base in _BASED if pattern.fullmatch(value)), None)
+    if based is not None:
+        return refused(f"{shown(value)} is {based} to some readers of YAML, not to all", f"write `{based}`, or {text}")
+    if not _NUMBER.fullmatch(value):
+        return None
+    zeros = re.fullmatch(r"(-?)0+([0-9]{1,18})", value)
+    if zeros is not None:
+        return refused(f"{shown(value)} has a zero in front", f"write `{int(value)}`, or {text}")
+    if re.fullmatch(r"-?[0-9]+", value):
+        return refused(f"{shown(value)} is a longer number than any field holds", f"write {text}")
+    return refused(f"{shown(value)} would be a number that is not whole", f"write {text}")
 
 
 Pointer = Annotated[str, BeforeValidator(_pointer), WithJsonSchema({"type": "string", "pattern": "^/"})]

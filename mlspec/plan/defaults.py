@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mlspec.diagnostics import suggestion
 from mlspec.ir import Flow, Peer, Placement, Port
+from mlspec.ir_sources import Source
 from mlspec.model.blocks import Gpu
 from mlspec.plan.scope import Path, Scope
 from mlspec.spec.cluster import GpuType, Toleration
@@ -92,9 +93,11 @@ def destination(name: str, environment: EnvironmentFields, scope: Scope, path: P
     return found
 
 
-def flow(found: Destination) -> Flow:
-    """Return the traffic that a destination stands for."""
+def flow(found: Destination, name: str, *fields: tuple[str, ...]) -> Flow:
+    """Return the traffic that a destination of a name stands for, because of fields of the project."""
     ports = tuple(Port(number) for number in found.ports)
+    destination = Source(("network", "destinations", name), of_environment=True)
+    because = (*(Source(path) for path in fields), destination)
     if found.namespace is not None:
-        return Flow(Peer(found.namespace, dict(found.pod_labels)), ports)
-    return Flow(Peer(cidrs=tuple(found.cidrs)), ports)
+        return Flow(Peer(found.namespace, dict(found.pod_labels)), ports, because)
+    return Flow(Peer(cidrs=tuple(found.cidrs)), ports, because)

@@ -243,11 +243,11 @@ class _Planner:
         assert isinstance(spec, WorkloadSpec)  # noqa: S101  # narrows for mypy
         for index, name in enumerate(spec.egress):
             found = defaults.destination(name, self.environment, self.scope, (*path, "egress", index))
-            flows += [defaults.flow(found)] if found else []
+            flows += [defaults.flow(found, name, (*path, "egress", str(index)))] if found else []
         for reference in facts.destinations:
             found = defaults.destination(reference.name, self.environment, self.scope, (*path, *reference.path))
             if found is not None:
-                flows.append(defaults.flow(found))
+                flows.append(defaults.flow(found, reference.name, (*path, *reference.path)))
                 secrets |= {reference.name: found.secret} if found.secret else {}
         planned = replace(workload, egress=_unique(flows), storage_secrets=secrets)
         self._check_kind(kind, planned)

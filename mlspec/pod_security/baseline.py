@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from mlspec.k8s.values import at, items, words
-from mlspec.pod_security.control import Control, Fault
+from mlspec.k8s.values import at, items, numbered, words
+from mlspec.pod_security.control import Control, Fault, of_context
 from mlspec.pod_security.reading import Reading
 
 _DEFAULT_CAPABILITIES: Final = frozenset(
@@ -45,6 +45,11 @@ _SYSCTLS: Final = {
     "net.ipv4.tcp_notsent_lowat": 37,
 }
 """Sysctls that stay inside the pod, with the minor version since which each is allowed."""
+_HANDLERS: Final = (
+    *(("livenessProbe",), ("readinessProbe",), ("startupProbe",)),
+    *(("lifecycle", "postStart"), ("lifecycle", "preStop")),
+)
+"""What of a container the node sends requests for."""
 _APPARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
 _SECCOMP_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
 _SECCOMP_CONTAINER: Final = "container.seccomp.security.alpha.kubernetes.io/"
@@ -56,21 +61,21 @@ def host_process(pod: Reading) -> Iterator[Fault]:
     """Windows pods must not run as processes of the node."""
     for name, context in pod.contexts():
         if at(context, "windowsOptions", "hostProcess") not in (None, False):
-            yield Fault(name, "securityContext.windowsOptions.hostProcess must not be true")
+            yield of_context(name, "windowsOptions.hostProcess", "must not be true")
 
 
 def host_namespaces(pod: Reading) -> Iterator[Fault]:
     """Network, processes and shared memory of the node stay the node's."""
     for field in ("hostNetwork", "hostPID", "hostIPC"):
         if pod.spec.get(field) not in (None, False):
-            yield Fault("", f"{field} must not be true")
+            yield Fault("", f"{field} must not be true", ("spec", field))
 
 
 def privileged(pod: Reading) -> Iterator[Fault]:
     """A privileged container is root on the node."""
     for name, _, context in pod.containers:
         if at(context, "privileged") not in (None, False):
-            yield Fault(name, "securityContext.privileged must not be true")
+            yield of_context(name, "privileged", "must not be true")
 
 
 def capabilities(pod: Reading) -> Iterator[Fault]:
@@ -78,39 +83,39 @@ def capabilities(pod: Reading) -> Iterator[Fault]:
     for name, _, context in pod.containers:
         beyond = sorted(set(words(context, "capabilities", "add")) - _DEFAULT_CAPABILITIES)
         if beyond:
-            yield Fault(name, f"securityContext.capabilities.add must not have {', '.join(beyond)}")
+            yield of_context(name, "capabilities.add", f"must not have {', '.join(beyond)}")
 
 
 def host_path_volumes(pod: Reading) -> Iterator[Fault]:
     """Folders of the node stay the node's."""
-    for volume in items(pod.spec, "volumes"):
+    for number, volume in numbered(pod.spec, "volumes"):
         if volume.get("hostPath") is not None:
-            yield Fault("", f"volume {volume.get('name')} must not be a hostPath")
+            field = ("spec", "volumes", number, "hostPath")
+            yield Fault("", f"volume {volume.get('name')} must not be a hostPath", field)
 
 
 def host_ports(pod: Reading) -> Iterator[Fault]:
     """Ports of the node stay the node's; in its network every port is one, which the API server fills in."""
     filled_in = pod.spec.get("hostNetwork") is True
     for name, container, _ in pod.containers:
-        numbers = [
-            number
-            for port in items(container, "ports")
+        found = {
+            index: number
+            for index, port in numbered(container, "ports")
             if (number := port.get("hostPort") or (filled_in and port.get("containerPort")))
-        ]
-        if numbers:
-            yield Fault(name, f"ports[].hostPort must not be set ({', '.join(map(str, numbers))})")
+        }
+        if found:
+            field = ("ports", next(iter(found)), "hostPort")
+            yield Fault(name, f"ports[].hostPort must not be set ({', '.join(map(str, found.values()))})", field)
 
 
 def probe_hosts(pod: Reading) -> Iterator[Fault]:
     """Probes and lifecycle handlers are sent by the node, so they go to the pod and to no other host."""
     for name, container, _ in pod.containers:
-        lifecycle = container.get("lifecycle")
-        handlers = [container.get(f"{kind}Probe") for kind in ("liveness", "readiness", "startup")]
-        handlers += [at(lifecycle, "postStart"), at(lifecycle, "preStop")]
-        hosts = [at(handler, way, "host") for handler in handlers for way in ("httpGet", "tcpSocket")]
-        found = sorted({str(host) for host in hosts if host})
-        if found:
-            yield Fault(name, f"probes and lifecycle handlers must not name a host ({', '.join(found)})")
+        fields = [(*handler, way, "host") for handler in _HANDLERS for way in ("httpGet", "tcpSocket")]
+        hosts = {field: str(host) for field in fields if (host := at(container, *field))}
+        if hosts:
+            found = ", ".join(sorted(set(hosts.values())))
+            yield Fault(name, f"probes and lifecycle handlers must not name a host ({found})", next(iter(hosts)))
 
 
 def app_armor(pod: Reading) -> Iterator[Fault]:
@@ -118,10 +123,11 @@ def app_armor(pod: Reading) -> Iterator[Fault]:
     for name, context in pod.contexts():
         profile = at(context, "appArmorProfile")
         if profile is not None and at(profile, "type") not in _PROFILES:
-            yield Fault(name, f"securityContext.appArmorProfile.type must not be {at(profile, 'type')}")
+            yield of_context(name, "appArmorProfile.type", f"must not be {at(profile, 'type')}")
     for key, value in pod.annotations.items():
         if str(key).startswith(_APPARMOR) and not _is_profile(value, ("", "runtime/default")):
-            yield Fault(str(key).removeprefix(_APPARMOR), f"annotation {key} must not be {value}")
+            name, field = str(key).removeprefix(_APPARMOR), ("metadata", "annotations", str(key))
+            yield Fault(name, f"annotation {key} must not be {value}", field)
 
 
 def selinux(pod: Reading) -> Iterator[Fault]:
@@ -130,10 +136,10 @@ def selinux(pod: Reading) -> Iterator[Fault]:
         options = at(context, "seLinuxOptions")
         kind = at(options, "type")
         if kind and pod.minor < _SELINUX_TYPES.get(str(kind), pod.minor + 1):
-            yield Fault(name, f"securityContext.seLinuxOptions.type must not be {kind}")
+            yield of_context(name, "seLinuxOptions.type", f"must not be {kind}")
         for field in ("user", "role"):
             if at(options, field):
-                yield Fault(name, f"securityContext.seLinuxOptions.{field} must not be set")
+                yield of_context(name, f"seLinuxOptions.{field}", "must not be set")
 
 
 def proc_mount(pod: Reading) -> Iterator[Fault]:
@@ -147,7 +153,7 @@ def any_proc_mount(pod: Reading) -> Iterator[Fault]:
     for name, _, context in pod.containers:
         mount = at(context, "procMount")
         if mount not in (None, "Default"):
-            yield Fault(name, f"securityContext.procMount must not be {mount}")
+            yield of_context(name, "procMount", f"must not be {mount}")
 
 
 def seccomp(pod: Reading) -> Iterator[Fault]:
@@ -155,12 +161,13 @@ def seccomp(pod: Reading) -> Iterator[Fault]:
     if pod.minor < _SECCOMP_FIELDS:
         for name, key in [("", _SECCOMP_POD), *((name, _SECCOMP_CONTAINER + name) for name, _, _ in pod.containers)]:
             if key in pod.annotations and not _is_profile(pod.annotations[key], ("runtime/default", "docker/default")):
-                yield Fault(name, f"annotation {key} must not be {pod.annotations[key]}")
+                field = ("metadata", "annotations", key)
+                yield Fault(name, f"annotation {key} must not be {pod.annotations[key]}", field)
         return
     for name, context in pod.contexts():
         profile = at(context, "seccompProfile")
         if profile is not None and not is_filtered(context):
-            yield Fault(name, f"securityContext.seccompProfile.type must not be {at(profile, 'type')}")
+            yield of_context(name, "seccompProfile.type", f"must not be {at(profile, 'type')}")
 
 
 def is_filtered(context: Any) -> bool:
@@ -173,7 +180,7 @@ def sysctls(pod: Reading) -> Iterator[Fault]:
     for item in items(pod.context, "sysctls"):
         name = str(item.get("name"))
         if pod.minor < _SYSCTLS.get(name, pod.minor + 1):
-            yield Fault("", f"securityContext.sysctls must not have {name}")
+            yield of_context("", "sysctls", f"must not have {name}")
 
 
 def _is_profile(value: Any, known: tuple[str, ...]) -> bool:

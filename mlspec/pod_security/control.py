@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 from mlspec.pod_security.reading import Reading
 
+Field = tuple[str | int, ...]
+"""The path of a field: of the container at fault, or of the Pod where it begins with `spec` or `metadata`."""
+
 
 class Fault(NamedTuple):
     """What is wrong with one container, or with the pod itself where there is no name."""
@@ -14,6 +17,13 @@ class Fault(NamedTuple):
     container: str
     message: str
     """The field at fault and what it must be, such as `hostPID must be false`."""
+    field: Field
+
+
+def of_context(container: str, field: str, demand: str) -> Fault:
+    """Return a fault of a field of a security context, the pod's where no container is named."""
+    path = ("securityContext", *field.split("."))
+    return Fault(container, f"securityContext.{field} {demand}", path if container else ("spec", *path))
 
 
 Judge = Callable[[Reading], Iterator[Fault]]

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from mlspec.k8s.values import at, items, words
+from mlspec.k8s.values import at, numbered, words
 from mlspec.pod_security.baseline import any_proc_mount, is_filtered
-from mlspec.pod_security.control import Control, Fault
+from mlspec.pod_security.control import Control, Fault, of_context
 from mlspec.pod_security.reading import Reading
 
 _VOLUMES: Final = frozenset(
@@ -31,7 +31,7 @@ def escalation(pod: Reading) -> Iterator[Fault]:
         return
     for name, _, context in pod.containers:
         if at(context, "allowPrivilegeEscalation") is not False:
-            yield Fault(name, "securityContext.allowPrivilegeEscalation must be false")
+            yield of_context(name, "allowPrivilegeEscalation", "must be false")
 
 
 def all_capabilities(pod: Reading) -> Iterator[Fault]:
@@ -40,18 +40,19 @@ def all_capabilities(pod: Reading) -> Iterator[Fault]:
         return
     for name, _, context in pod.containers:
         if "ALL" not in words(context, "capabilities", "drop"):
-            yield Fault(name, "securityContext.capabilities.drop must have ALL")
+            yield of_context(name, "capabilities.drop", "must have ALL")
         beyond = sorted(set(words(context, "capabilities", "add")) - {"NET_BIND_SERVICE"})
         if beyond:
-            yield Fault(name, f"securityContext.capabilities.add must not have {', '.join(beyond)}")
+            yield of_context(name, "capabilities.add", f"must not have {', '.join(beyond)}")
 
 
 def volume_types(pod: Reading) -> Iterator[Fault]:
     """Volumes are those that a claim, the cluster's API or the pod itself gives, never a server named in the pod."""
-    for volume in items(pod.spec, "volumes"):
+    for number, volume in numbered(pod.spec, "volumes"):
         kinds = {key for key, value in volume.items() if key != "name" and value is not None}
         if kinds and not kinds & _VOLUMES:  # without any it is an emptyDir: the API server's default
-            yield Fault("", f"volume {volume.get('name')} must not be a {', '.join(sorted(kinds))}")
+            field = ("spec", "volumes", number, min(kinds))
+            yield Fault("", f"volume {volume.get('name')} must not be a {', '.join(sorted(kinds))}", field)
 
 
 def non_root(pod: Reading) -> Iterator[Fault]:
@@ -60,11 +61,11 @@ def non_root(pod: Reading) -> Iterator[Fault]:
         return
     inherited = at(pod.context, "runAsNonRoot")
     if inherited is False:
-        yield Fault("", "securityContext.runAsNonRoot must not be false")
+        yield of_context("", "runAsNonRoot", "must not be false")
     for name, _, context in pod.containers:
         own = at(context, "runAsNonRoot")
         if own is False or (own is None and inherited is not True):
-            yield Fault(name, "securityContext.runAsNonRoot must be true")
+            yield of_context(name, "runAsNonRoot", "must be true")
 
 
 def not_user_zero(pod: Reading) -> Iterator[Fault]:
@@ -73,7 +74,7 @@ def not_user_zero(pod: Reading) -> Iterator[Fault]:
         return
     for name, context in pod.contexts():
         if at(context, "runAsUser") == 0:
-            yield Fault(name, "securityContext.runAsUser must not be 0")
+            yield of_context(name, "runAsUser", "must not be 0")
 
 
 def seccomp(pod: Reading) -> Iterator[Fault]:
@@ -82,10 +83,10 @@ def seccomp(pod: Reading) -> Iterator[Fault]:
         return
     inherited = is_filtered(pod.context)
     if at(pod.context, "seccompProfile") is not None and not inherited:
-        yield Fault("", "securityContext.seccompProfile.type must be RuntimeDefault or Localhost")
+        yield of_context("", "seccompProfile.type", "must be RuntimeDefault or Localhost")
     for name, _, context in pod.containers:
         if not is_filtered(context) and (at(context, "seccompProfile") is not None or not inherited):
-            yield Fault(name, "securityContext.seccompProfile.type must be RuntimeDefault or Localhost")
+            yield of_context(name, "seccompProfile.type", "must be RuntimeDefault or Localhost")
 
 
 def _is_exempt_windows(pod: Reading) -> bool:

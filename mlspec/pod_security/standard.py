@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from mlspec.k8s.projected import Body, ProjectedPods
 from mlspec.model.levels import Level
 from mlspec.pod_security.baseline import BASELINE
-from mlspec.pod_security.control import Control
+from mlspec.pod_security.control import Control, Field
 from mlspec.pod_security.reading import Reading
 from mlspec.pod_security.restricted import RESTRICTED
 
@@ -24,6 +24,8 @@ class Violation(NamedTuple):
     """Names of the containers at fault; none where it is the pod itself."""
     message: str
     """The field at fault and what it must be."""
+    field: Field
+    """Its path: of each container, or of the Pod where it begins with `spec` or `metadata`."""
 
 
 def minor_of(version: str) -> int:
@@ -33,13 +35,13 @@ def minor_of(version: str) -> int:
 
 def violations(pod: Body, level: Level, minor: int) -> list[Violation]:
     """Return what a level of the standard, as of a minor version of Kubernetes, has against a Pod; empty: it passes."""
-    found: dict[tuple[str, str], list[str]] = {}
+    found: dict[tuple[str, str], tuple[list[str], Field]] = {}
     reading = Reading(pod, minor)
     for control in controls(level, minor):
         for fault in control.judge(reading):
-            names = found.setdefault((control.name, fault.message), [])
+            names, _ = found.setdefault((control.name, fault.message), ([], fault.field))
             names += [fault.container] if fault.container else []
-    return [Violation(control, tuple(names), message) for (control, message), names in found.items()]
+    return [Violation(control, tuple(names), message, field) for (control, message), (names, field) in found.items()]
 
 
 def level_of(pod: Body, minor: int) -> Level:

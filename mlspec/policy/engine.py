@@ -31,10 +31,12 @@ def judge(subject: Subject, project: Mapping, environment: Mapping) -> Opinion:
     """Return the findings of all rules, located in the project's or the environment's file."""
     opinion = Opinion()
     for rule in RULES:
-        weight = subject.environment.policy.get(rule.code)
-        if weight == "off":
-            continue
-        for violation in rule.judge(subject):
+        written = subject.environment.policy.get(rule.code)
+        for violation in rule.judge(subject) if written != "off" or rule.may_be_certain else ():
+            if written == "off" and not violation.for_certain:
+                continue
+            # What the cluster will do is no matter of opinion: it is said, however little it may weigh.
+            weight = "warn" if written == "off" else written
             accepted = _accepted(subject, rule.code, violation)
             reason = _unacceptable(subject, rule.code, violation)
             if accepted is not None and reason is None:
@@ -68,7 +70,8 @@ def _span(tree: Mapping, violation: Violation) -> Span:
     path = _path(tree, violation)
     found = locate(tree, path)
     short = len(found.path) < len(path) and not isinstance(found.node, Scalar)
-    return found.key_span if violation.at_key or short else found.value_span
+    whole = violation.at_field and not isinstance(found.node, Scalar)
+    return found.key_span if violation.at_key or whole or short else found.value_span
 
 
 def _accepted(subject: Subject, code: str, violation: Violation) -> Accepted | None:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from mlspec.diagnostics import Severity
-from mlspec.k8s.values import at, items
+from mlspec.k8s.values import at, numbered
 from mlspec.kind_specs import ServiceSpec
 from mlspec.policy.added import containers
+from mlspec.policy.places import in_container, made_by, pods_of
 from mlspec.policy.subject import Judged, Path, Rule, Subject, Violation
 
 _FLOATING: Final = frozenset(
@@ -136,28 +137,22 @@ def _found(subject: Subject) -> Iterator[_Image]:
         yield _Image(helper, ("images", "helper"), of_environment=True)
     seen: set[tuple[Path, str]] = set()
     for judged in subject.judged():
-        for who, found in _of_pod(judged):
+        for who, found, field in _of_pod(judged):
             if isinstance(found, str) and found not in (*written, helper) and (judged.place, found) not in seen:
                 seen.add((judged.place, found))
-                patched = _patched(subject, judged, found)
-                yield _Image(found, patched or judged.place, added="" if patched else f"{judged.resource.key}'s {who}")
+                made = made_by(subject, judged, field)
+                patched = "patch" in made[2:3]
+                added = "" if patched else f"{who} of {pods_of(judged)}"
+                yield _Image(found, made if patched else judged.place, added=added)
 
 
-def _of_pod(judged: Judged) -> Iterator[tuple[str, object]]:
-    """Yield what an image is for, and its reference: of containers, and of volumes that are images."""
+def _of_pod(judged: Judged) -> Iterator[tuple[str, object, Path]]:
+    """Yield what an image is for, its reference and its field: of containers, and of volumes that are images."""
     for name, container, _ in containers(judged):
-        yield f"container `{name}`", container.get("image")
-    for volume in items(judged.pod, "spec", "volumes"):
-        yield f"volume `{volume.get('name')}`", at(volume, "image", "reference")
-
-
-def _patched(subject: Subject, judged: Judged, reference: str) -> Path:
-    """Return the operation of `patch` that names an image; empty where none does."""
-    spec = next((spec for place, spec in subject.specs() if place == judged.place), None)
-    for index, operation in enumerate(spec.patch if spec is not None else ()):
-        if reference in str(operation.value):
-            return (*judged.place, "patch", index)
-    return ()
+        yield f"container `{name}`", container.get("image"), in_container(judged.pod, name, "image")
+    for number, volume in numbered(judged.pod, "spec", "volumes"):
+        reference = at(volume, "image", "reference")
+        yield f"volume `{volume.get('name')}`", reference, ("spec", "volumes", number, "image", "reference")
 
 
 def _tag(image: str) -> str | None:

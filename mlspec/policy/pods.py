@@ -11,17 +11,16 @@ from mlspec.diagnostics import Severity, listed
 from mlspec.ir_safety import PlannedSecurity
 from mlspec.k8s import meta
 from mlspec.k8s.resource import Body
-from mlspec.k8s.values import at, items
+from mlspec.k8s.values import at, items, numbered
 from mlspec.model.levels import Level
 from mlspec.model.quantity import parse_quantity
 from mlspec.policy.added import containers, owner_of
-from mlspec.policy.places import named, patch_or_key, path_of, pods_of
+from mlspec.policy.places import in_container, made_by, made_by_object, path_of, pods_of
 from mlspec.policy.subject import Judged, Path, Rule, Subject, Violation
 from mlspec.policy.weaker import weaker
 
 _OF_THE_API: Final = re.compile(r"(https?://)?(api|kubernetes)([.:/]|\Z)")
 """Audiences that an API server takes as its own (its `--api-audiences`, which is its issuer's URL by default)."""
-_CONTAINER: Final = re.compile(r"container ([^:]+): ")
 _FAULT: Final = "mlspec writes it, so this is a fault of its own: please report it"
 
 
@@ -31,8 +30,8 @@ def refused(subject: Subject) -> Iterator[Violation]:
     namespace that mlspec manages enforces the strictest level that all its pods reach, but never less than
     `namespace.podSecurity` of the environment; in one that others manage that field says what they enforce. Mend the
     pods, configure the operator whose container falls short, or lower `namespace.podSecurity`. A project cannot accept
-    this with `allow` where mlspec manages the namespace: such pods never start, whatever the reason. Where others do,
-    it can: they may have exempted it.
+    this with `allow` where mlspec manages the namespace: such pods never start, whatever the reason, so it stays a
+    warning even where `policy` switches it off. Where others do, it can: they may have exempted it.
     """
     enforced = _enforced(subject) or "privileged"
     for judged in subject.judged():
@@ -46,7 +45,7 @@ def refused(subject: Subject) -> Iterator[Violation]:
             help = f"{_remedies(judged, found)}; or {lower}"
             certain = subject.plan.target.manage_namespace
             text = message + _reasons(judged, found)
-            yield Violation(text, path_of(judged), help, at_key=True, for_certain=certain)
+            yield Violation(text, _first(subject, judged, found), help, at_field=True, for_certain=certain)
 
 
 def less_strict(subject: Subject) -> Iterator[Violation]:
@@ -61,8 +60,7 @@ def less_strict(subject: Subject) -> Iterator[Violation]:
     if enforced is None:
         yield Violation(f"{_label(subject)} is missing: {_FAULT}", ("name",), severity=Severity.ERROR)
         return
-    warned = [at(each.body, "metadata", "labels", meta.POD_SECURITY_WARN) for each in subject.resources]
-    if "restricted" not in warned:
+    if "restricted" not in [at(each.body, "metadata", "labels", meta.POD_SECURITY_WARN) for each in subject.resources]:
         message = f"namespace {subject.plan.target.namespace} does not warn of what restricted would refuse: {_FAULT}"
         yield Violation(message, ("name",), severity=Severity.ERROR)
     if enforced == "restricted":
@@ -78,12 +76,13 @@ def less_strict(subject: Subject) -> Iterator[Violation]:
         is_refused = pod_security.higher(reached, enforced) != reached
         if judged.place not in told and not is_refused:
             told.add(judged.place)
-            message = f"{pods_of(judged)} reach only {reached}, so the namespace cannot enforce restricted: "
-            yield Violation(message + _reasons(judged, found), path_of(judged), _remedies(judged, found), at_key=True)
+            text = f"{pods_of(judged)} reach only {reached}, so the namespace cannot enforce restricted: "
+            where, help = _first(subject, judged, found), _remedies(judged, found)
+            yield Violation(text + _reasons(judged, found), where, help, at_field=True)
     of_runs, runs = subject.of_runs()
     if pod_security.higher(pod_security.lower(lowest, of_runs), enforced) != enforced:
-        message = f"{_label(subject)} is {enforced}, which no pod needs: {_FAULT}"
-        yield Violation(message, ("name",), severity=Severity.ERROR)
+        unneeded = f"{_label(subject)} is {enforced}, which no pod needs: {_FAULT}"
+        yield Violation(unneeded, ("name",), severity=Severity.ERROR)
     elif pod_security.higher(lowest, enforced) != enforced:
         names = listed([f"`{run}`" for run in runs])
         message = f"superseded runs, which may run still, keep the namespace at {enforced} in {subject.name}: {names}"
@@ -113,13 +112,14 @@ def token(subject: Subject) -> Iterator[Violation]:
         said = at(judged.pod, "spec", "automountServiceAccountToken")
         if said is None:
             said = accounts.get(str(at(judged.pod, "spec", "serviceAccountName")))
-        volumes = [volume.get("name") for volume in items(judged.pod, "spec", "volumes") if _has_token(volume)]
+        volumes = {n: volume.get("name") for n, volume in numbered(judged.pod, "spec", "volumes") if _has_token(volume)}
         if said is not False or volumes:
-            how = "" if said is not False else f" by volume {', '.join(map(str, volumes))}"
+            how = "" if said is not False else f" by volume {', '.join(map(str, volumes.values()))}"
             message = f"{pods_of(judged)} have a token of the Kubernetes API mounted{how}"
             help = "leave `automountServiceAccountToken: false`, and mount tokens with an `audience` of their own only"
-            word = f"'{volumes[0]}'" if volumes and said is False else "automountServiceAccountToken"
-            yield Violation(message, patch_or_key(subject, judged, word), help, at_key=True)
+            by_volume = ("spec", "volumes", next(iter(volumes), 0), "projected")
+            field = by_volume if said is False else ("spec", "automountServiceAccountToken")
+            yield Violation(message, made_by(subject, judged, field), help, at_field=True)
 
 
 def memory_volume(subject: Subject) -> Iterator[Violation]:
@@ -128,9 +128,9 @@ def memory_volume(subject: Subject) -> Iterator[Violation]:
     error that says so.
     """
     for judged in subject.judged():
-        for volume in items(judged.pod, "spec", "volumes"):
+        for number, volume in numbered(judged.pod, "spec", "volumes"):
             if at(volume, "emptyDir", "medium") == "Memory":
-                yield from _memory(subject, judged, volume)
+                yield from _memory(subject, judged, volume, ("spec", "volumes", number, "emptyDir", "sizeLimit"))
 
 
 def no_limits(subject: Subject) -> Iterator[Violation]:
@@ -141,18 +141,19 @@ def no_limits(subject: Subject) -> Iterator[Violation]:
     filled = _has_limit_range(subject)
     for judged in subject.judged():
         names: dict[bool, list[str]] = {False: [], True: []}
+        fields: list[Path] = []
         for name, container, added in containers(judged):
             missing = [what for what in ("cpu", "memory") if at(container, "resources", "limits", what) is None]
             if missing:
                 names[added].append(f"{name} ({', '.join(missing)})")
+                fields += [] if added else [in_container(judged.pod, name, "resources", "limits", missing[0])]
         if own := names[False]:
             message = f"{pods_of(judged)} have containers without limits: {listed(own)}"
-            place = patch_or_key(subject, judged, *(named(name.partition(" ")[0]) for name in own), "imits")
-            yield Violation(message, place, "write `resources.limits`", at_key=True)
+            yield Violation(message, made_by(subject, judged, fields[0]), "write `resources.limits`", at_field=True)
         if names[True] and not filled:
             message = f"{pods_of(judged)} get containers without limits from the operator: {listed(names[True])}"
             help = "configure the operator, or give the environment a `quota`, whose LimitRange fills them in"
-            yield Violation(message, path_of(judged), help, Severity.NOTE, at_key=True)
+            yield Violation(message, path_of(judged), help, Severity.NOTE, at_field=True)
 
 
 def weaker_than_written(subject: Subject) -> Iterator[Violation]:
@@ -163,16 +164,15 @@ def weaker_than_written(subject: Subject) -> Iterator[Violation]:
     for resource in subject.resources:
         if resource.body["kind"] == "ConfigMap" and resource.is_run and resource.body.get("immutable") is not True:
             message = f"{resource.key} can be changed in the cluster, and with it what a run does"
-            yield Violation(message, resource.origin, "leave `immutable: true`", at_key=True)
+            yield Violation(message, resource.origin, "leave `immutable: true`", at_field=True)
     for judged in subject.judged():
         grouped: dict[Path, list[str]] = {}
-        for field, text in weaker(judged, _security(subject, judged), _minor(subject)):
-            whose = _CONTAINER.match(text)
-            words = [named(name) for name in whose[1].split(", ")] if whose is not None else []
-            grouped.setdefault(patch_or_key(subject, judged, *words, field), []).append(text)
+        for text, field, of_object in weaker(judged, _security(subject, judged), _minor(subject)):
+            path = (made_by_object if of_object else made_by)(subject, judged, field)
+            grouped.setdefault(path, []).append(text)
         for path, texts in grouped.items():
             message = f"{pods_of(judged)} are weaker than mlspec writes them: {listed(texts, '; ')}"
-            yield Violation(message, path, "leave it as it is, or write `security:`", at_key=True)
+            yield Violation(message, path, "leave it as it is, or write `security:`", at_field=True)
 
 
 def _minor(subject: Subject) -> int:
@@ -191,6 +191,15 @@ def _enforced(subject: Subject) -> Level | None:
     return next((level for level in pod_security.LEVELS if level in said), None)
 
 
+def _first(subject: Subject, judged: Judged, found: Sequence[pod_security.Violation]) -> Path:
+    """Return the field that makes the first fault of what a project describes; without one the workload."""
+    for violation in found:
+        for name in violation.containers or ("",):
+            if name not in judged.pods.added:
+                return made_by(subject, judged, in_container(judged.pod, name, *violation.field))
+    return path_of(judged)
+
+
 def _label(subject: Subject) -> str:
     return f"the level of namespace {subject.plan.target.namespace}"
 
@@ -202,7 +211,7 @@ def _file(subject: Subject) -> str:
 def _reasons(judged: Judged, found: Sequence[pod_security.Violation]) -> str:
     """Return who falls short and of what: of an operator's containers the controls, of others the fields."""
     grouped: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
-    for control, at_fault, message in found:
+    for control, at_fault, message, _ in found:
         for name in at_fault or ("",):
             theirs = name in judged.pods.added
             who = f" of {owner_of(name).who}" if theirs else ""
@@ -231,25 +240,25 @@ def _has_token(volume: Body) -> bool:
     return any(not audience or _OF_THE_API.match(audience) for audience in audiences)
 
 
-def _memory(subject: Subject, judged: Judged, volume: Body) -> Iterator[Violation]:
+def _memory(subject: Subject, judged: Judged, volume: Body, field: Path) -> Iterator[Violation]:
     name, written = str(volume.get("name")), at(volume, "emptyDir", "sizeLimit")
     size = parse_quantity(str(written))
     users = [(who, container) for who, container, _ in containers(judged) if _writes(container, name)]
     if not users:
         return
     where = f"volume {name} of {pods_of(judged).removeprefix('the ')} is in memory"
-    path = patch_or_key(subject, judged, f"'{name}'")
+    path = made_by(subject, judged, field)
     if size is None and not _is_written(judged.resource.body, name):
         help = "write `resources: {sharedMemory: …}`, whose volume takes its place"
-        yield Violation(f"{where}, by the operator and without a size limit", path, help, Severity.NOTE, at_key=True)
+        yield Violation(f"{where}, by the operator and without a size limit", path, help, Severity.NOTE, at_field=True)
     elif size is None:
-        yield Violation(f"{where}, without a size limit", path, "write `sizeLimit`", at_key=True)
+        yield Violation(f"{where}, without a size limit", path, "write `sizeLimit`", at_field=True)
     for who, container in users if size is not None else ():
         memory = at(container, "resources", "limits", "memory")
         limit = parse_quantity(str(memory))
         if size is not None and limit is not None and size[0] > limit[0]:
             message = f"{where} and may grow to {written}, but `{who}` has a memory limit of {memory}"
-            yield Violation(message, path, "make it smaller, or the memory larger", at_key=True)
+            yield Violation(message, path, "make it smaller, or the memory larger", at_field=True)
 
 
 def _writes(container: Body, volume: str) -> bool:
@@ -280,7 +289,7 @@ def _security(subject: Subject, judged: Judged) -> PlannedSecurity:
 
 
 RULES: Final = (
-    Rule("MLS409", refused),
+    Rule("MLS409", refused, may_be_certain=True),
     Rule("MLS410", less_strict),
     Rule("MLS411", token),
     Rule("MLS412", memory_volume),

@@ -30,6 +30,8 @@ class Violation(NamedTuple):
     """True where the field is one of the environment's file, which the project cannot mend."""
     at_key: bool = False
     """True where the field's key is at fault, not its value."""
+    at_field: bool = False
+    """True where the field's value is at fault if it is one word, else its key."""
     otherwise: Path = ()
     """The field at fault where `path` is written in its other form: a list instead of a map."""
     for_certain: bool = False
@@ -66,6 +68,8 @@ class Subject:
     argocd: Sequence[Body] = ()
     of_runs: Callable[[], tuple[Level, tuple[str, ...]]] = lambda: ("restricted", ())
     """Return the Pod Security level of the runs that were written before and may be there, and those that set it."""
+    made_by: Callable[[Resource, Path], Path] = lambda resource, field: resource.origin
+    """Return the field of the project that makes a field of an object."""
     _known: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def known(self, question: str, answer: Callable[[], Any]) -> Any:
@@ -107,3 +111,5 @@ class Rule(NamedTuple):
 
     code: str
     judge: Callable[[Subject], Iterator[Violation]]
+    may_be_certain: bool = False
+    """True where some of its findings are `for_certain`, which an environment's `policy` cannot switch off."""

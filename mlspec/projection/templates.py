@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from mlspec.k8s.projected import Body
-from mlspec.k8s.values import copied, mapping
+from mlspec.k8s.values import mapping
 
 RANDOM: Final = "00000"
 """Stands for the five random characters behind a generated name."""
@@ -40,5 +40,14 @@ def pod(name: str, namespace: str | None, template: Body, labels: Mapping[str, s
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": metadata,
-        "spec": copied(mapping(mapping(template).get("spec"))),
+        "spec": _specified(mapping(mapping(template).get("spec"))),
     }
+
+
+def _specified(spec: Body) -> Body:
+    """Return a spec whose own fields and whose containers' fields may be set; what is inside these is shared."""
+    found = dict(spec)
+    for sort in ("initContainers", "containers"):
+        if isinstance(spec.get(sort), list):
+            found[sort] = [dict(item) if isinstance(item, dict) else item for item in spec[sort]]
+    return found

@@ -5,8 +5,23 @@ field is forgotten, tests/test_provenance.py shows: it changes every field that 
 everything that changes in the manifests.
 """
 
+from mlspec.ir_sources import Source
 from mlspec.provenance.origins import Found, find, origin
-from mlspec.provenance.pointing import Seen, is_about, once, seen, span
-from mlspec.provenance.view import Origin, Path, Source, View
+from mlspec.provenance.pointing import Seen, is_about, made_by, once, seen, span
+from mlspec.provenance.view import Origin, Path, View
 
-__all__ = ["Found", "Origin", "Path", "Seen", "Source", "View", "find", "is_about", "once", "origin", "seen", "span"]
+__all__ = [
+    "Found",
+    "Origin",
+    "Path",
+    "Seen",
+    "Source",
+    "View",
+    "find",
+    "is_about",
+    "made_by",
+    "once",
+    "origin",
+    "seen",
+    "span",
+]

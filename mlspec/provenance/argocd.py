@@ -43,7 +43,7 @@ APPLICATION: Final = Table(
         "spec project": _NAMES,
         "spec source repoURL": "@argocd repoURL",
         "spec source targetRevision": "@argocd revision | @argocd",
-        "spec source path": "@argocd path | /name + /name",
+        "spec source path": "@argocd path | @argocd + /name",
         "spec destination server": _DESTINATION,
         "spec destination namespace": _NAMESPACE,
         "spec syncPolicy retry": "@promotion | @argocd",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from mlspec.ir_sources import Source
 from mlspec.k8s import meta
 from mlspec.model.scalars import expand
 from mlspec.provenance import pods
 from mlspec.provenance.rows import Rows, Table, below
-from mlspec.provenance.view import At, Origin, Source, environment, own, project
+from mlspec.provenance.view import At, Origin, environment, own, project
 from mlspec.provenance.workloads import LEVEL, METADATA, RUN
 
 _OWNED: Final[Rows] = {**METADATA, "metadata name": "/name"}

@@ -98,14 +98,20 @@ def _destinations(at: At, stated: Stated, is_it: Callable[[Flow], bool]) -> list
     known, spec = at.view.environment.model.network.destinations, stated.workload.spec
     egress = spec.egress if isinstance(spec, WorkloadSpec) else ()
     wanted = dict.fromkeys([*egress, *(one.name for one in stated.facts.destinations)])
-    return [name for name in wanted if name in known and is_it(defaults.flow(known[name]))]
+    return [name for name in wanted if name in known and is_it(defaults.flow(known[name], name))]
 
 
 def _itself(at: At) -> Origin:
     """Return what makes the pods of a run reach one another: that there are several."""
     spec = at.view.spec
     parts = spec.parts() if spec is not None else {}
-    return (own(at), project("name"), own(at, "nodes"), *(own(at, *part, "replicas") for part in parts))
+    return (
+        own(at),
+        project("name"),
+        own(at, "nodes"),
+        own(at, "elastic", "max"),
+        *(own(at, *part, "replicas") for part in parts),
+    )
 
 
 def _whole(at: At) -> Origin:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from mlspec.ir_sources import Source
 from mlspec.k8s import meta
 from mlspec.provenance import argocd, foundation, network, workloads
 from mlspec.provenance.rows import Table
-from mlspec.provenance.view import Chain, Origin, Path, Source, View, is_written, walk
+from mlspec.provenance.view import Chain, Origin, Path, View, is_written, walk
 
 TABLES: Final[dict[str, Table]] = {
     "Job": workloads.JOB,
@@ -55,7 +56,11 @@ def find(view: View, path: Path) -> Found:
 
     Of a default of mlspec's own it is the nearest field of the project around where the value would be written.
     """
-    chains = origin(view, path)
+    return among(view, origin(view, path))
+
+
+def among(view: View, chains: Origin) -> Found:
+    """Return the field to point at of those that decide on something; see `find`."""
     written = [source for chain in chains if (source := _written(view, chain)) is not None]
     if chains and _written(view, chains[0]) is not None:
         return Found(written[0], tuple(dict.fromkeys(one for one in written[1:] if one != written[0])))

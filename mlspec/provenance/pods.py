@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from mlspec.ir_runs import ShippedFile
+from mlspec.ir_sources import Source
 from mlspec.k8s import meta, pod
 from mlspec.model.served import STORAGE_VARIABLE
 from mlspec.plan import defaults
 from mlspec.provenance.rows import Rows, below, said
-from mlspec.provenance.view import At, Origin, Source, View, environment, is_written, node_at, own, project
+from mlspec.provenance.view import At, Origin, View, environment, is_written, node_at, own, project
 from mlspec.source import Mapping, PlainText, Scalar, Sequence
 
 MODEL: Final = "model uri | model from + model path + model run + /name"
@@ -77,6 +78,13 @@ def amount(at: At) -> Origin:
     return (*_of_gpu(at), *((environment("gpus", kind, "resource"),) if kind is not None else ()))
 
 
+_LAUNCHING: Final = {
+    "OMP_NUM_THREADS": "resources cpu | @defaults cpu + processes | gpu count + env OMP_NUM_THREADS",
+    "NCCL_DEBUG": "gpu count + env NCCL_DEBUG",
+}
+"""Variables of trainings, which mlspec tells where `env` does not, by what they depend on."""
+
+
 def variable(at: At) -> Origin:
     """Return where an environment variable comes from: from `env`, or from what mlspec tells by it."""
     name = str(at.node.get("name")) if isinstance(at.node, dict) else ""
@@ -85,6 +93,8 @@ def variable(at: At) -> Origin:
         reference = at.rest[:2] == ("valueFrom", "secretKeyRef") and len(at.rest) > 2
         deeper = {"name": ("secret",), "key": ("key",)}.get(str(at.rest[-1]), ()) if reference else ()
         return (own(at, "env", name, *deeper),)
+    if name in _LAUNCHING:
+        return said(_LAUNCHING[name], at)
     if name == STORAGE_VARIABLE:
         return said(MODEL, at) + _of_run(at)
     if name == "MLSPEC_RUN_DIR":

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from mlspec.diagnostics import Diagnostic, Related, Span, listed
+from mlspec.diagnostics import Diagnostic, Related, Span, listed, sentence
+from mlspec.ir_sources import Source
 from mlspec.k8s import patch
-from mlspec.provenance.origins import Found, find
-from mlspec.provenance.view import Path, Source, View, walk
+from mlspec.k8s.resource import Patched
+from mlspec.provenance.origins import Found, among, find
+from mlspec.provenance.view import Path, View, walk
 from mlspec.source import Scalar
 from mlspec.spec.problems import locate
 from mlspec.validation.objection import Objection
@@ -29,12 +31,23 @@ class Seen:
         return _said(self.diagnostic, [self]) if self.subject else self.diagnostic
 
 
-def seen(view: View, fault: Objection, operation: int | None = None, *, general: bool = False) -> Seen:
+def seen(
+    view: View,
+    fault: Objection,
+    operation: int | None = None,
+    *,
+    because: tuple[Source, ...] = (),
+    general: bool = False,
+) -> Seen:
     """Return a fault at the field that made it, or at the operation of a patch that did.
 
-    It is `general` where the message says all without the object.
+    `because` are the fields that are known to make it, the one at fault first; without them it is looked up what the
+    field of the manifest comes from. It is `general` where the message says all without the object.
     """
-    found = find(view, fault.path) if operation is None else _operation(view, fault.path, operation)
+    if operation is not None:
+        found = _operation(view, fault.path, operation)
+    else:
+        found = among(view, tuple((source,) for source in because)) if because else find(view, fault.path)
     body, name = view.body, view.environment.name
     source, related = found.source, _related(view, found)
     diagnostic = Diagnostic(
@@ -67,13 +80,31 @@ def _related(view: View, found: Found) -> tuple[Related, ...]:
 
 
 def _operation(view: View, path: Path, operation: int) -> Found:
-    """Return the operation of a patch, or, where it is about a field of the operation's value, that field."""
-    place = (*view.origin[:2], "patch", str(operation))
+    """Return what of an operation of a patch is at fault."""
     spec = view.spec
     deeper = patch.below(spec.patch[operation].path, path) if spec is not None and operation < len(spec.patch) else None
-    if deeper:
-        return Found(Source(walk(view.variant.tree, (*place, "value", *map(str, deeper)))))
-    return Found(Source(place))
+    return Found(Source(_part(view, operation, deeper)))
+
+
+def _part(view: View, operation: int, below: Path | None) -> tuple[str, ...]:
+    """Return what of an operation is at fault: its value, or a field in it; its path where nothing of the value is."""
+    place = (*view.origin[:2], "patch", str(operation))
+    value = walk(view.variant.tree, (*place, "value", *map(str, below or ())))
+    return value if below is not None and len(value) > len(place) else walk(view.variant.tree, (*place, "path"))
+
+
+def made_by(view: View, patched: Patched | None, path: Path) -> tuple[str, ...]:
+    """Return the field of the project that makes a field of an object: of its patch the part that wrote it.
+
+    What the environment alone decides, or mlspec itself, is the step's or service's as a whole.
+    """
+    applied = patched is not None and patched.refusal is None
+    written = patch.wrote(patched.before, patched.operations, path) if patched is not None and applied else None
+    if written is not None:
+        return _part(view, written.operation, written.below)
+    found = find(view, path)
+    of_project = (source.path for source in (found.source, *found.others) if not source.of_environment)
+    return next(of_project, view.origin)
 
 
 def once(found: Iterable[Seen]) -> list[Diagnostic]:
@@ -92,12 +123,8 @@ def _said(diagnostic: Diagnostic, group: Sequence[Seen]) -> Diagnostic:
     by_subject: dict[str, list[str]] = {}
     for one in group:
         by_subject.setdefault(one.subject, []).append(one.environment)
-    names = [f"{subject} in {_and(list(dict.fromkeys(where)))}" for subject, where in by_subject.items()]
+    names = [f"{subject} in {sentence(list(dict.fromkeys(where)))}" for subject, where in by_subject.items()]
     return replace(diagnostic, message=f"{listed(names)}: {diagnostic.message}")
-
-
-def _and(words: list[str]) -> str:
-    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
 
 
 def is_about(diagnostic: Diagnostic, kind: str, name: str, environment: str) -> bool:

@@ -17,7 +17,8 @@ from functools import lru_cache
 from typing import Any
 
 from mlspec.ir import PartPath
-from mlspec.provenance.view import At, Chain, Origin, Path, Source, View, own
+from mlspec.ir_sources import Source
+from mlspec.provenance.view import At, Chain, Origin, Path, View, own
 
 Maker = Callable[[At], Origin]
 Rows = Mapping[str, str | Maker]

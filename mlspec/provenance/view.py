@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mlspec.ir import PartPath, Plan, Stated
+from mlspec.ir_sources import Source
 from mlspec.k8s.resource import Body
 from mlspec.kind_specs import StepSpec, WorkloadSpec
 from mlspec.source import Mapping, Node, Scalar
@@ -15,13 +16,6 @@ from mlspec.spec.workspace import LoadedEnvironment, Variant
 
 Path = tuple[str | int, ...]
 """A field of a manifest."""
-
-
-class Source(NamedTuple):
-    """A field that a value comes from: of the project, or, `of_environment`, of the environment's file."""
-
-    path: tuple[str, ...]
-    of_environment: bool = False
 
 
 Chain = tuple[Source, ...]

@@ -27,7 +27,7 @@ def _wave(at: At) -> Origin:
     return (own(at, "needs"), own(at, "gpu", "count"), *(own(at, field) for field in _MARKS), *access, *fields)
 
 
-LEVEL: Final = ("security", "patch", "nodes", "roles", "image", "model", "replicas")
+LEVEL: Final = ("security", "patch", "nodes", "elastic", "roles", "image", "model", "replicas")
 """What decides on the containers of a pod and what they may do, and so on the level of security that it reaches."""
 
 
@@ -91,10 +91,15 @@ PYTORCH: Final = Table(
         **RUN,
         **_POLICY,
         "spec nprocPerNode": "processes | gpu count",
-        "spec runPolicy backoffLimit": "retries + nodes",
+        "spec runPolicy backoffLimit": "retries + nodes + elastic max",
         **below("spec pytorchReplicaSpecs *", _REPLICA),
-        "spec pytorchReplicaSpecs *": "nodes",
-        "spec pytorchReplicaSpecs * replicas": "nodes",
+        "spec pytorchReplicaSpecs * template spec terminationGracePeriodSeconds": "env PET_SHUTDOWN_TIMEOUT",
+        "spec pytorchReplicaSpecs *": "elastic | nodes",
+        "spec pytorchReplicaSpecs * replicas": "elastic max | nodes",
+        "spec elasticPolicy": "elastic",
+        "spec elasticPolicy minReplicas": "elastic min + elastic max",
+        "spec elasticPolicy maxReplicas": "elastic max",
+        "spec elasticPolicy maxRestarts": "retries + elastic",
     }
 )
 

@@ -108,8 +108,9 @@ def _claim_of(uri: str, stated: Stated) -> str | None:
 
 def describe(stated: Stated) -> str:
     """Return the kind and the number of pods of a workload."""
-    pods = stated.facts.pods
+    pods, fewest = stated.facts.pods, stated.facts.fewest
     most = "up to " if not stated.workload.is_run and pods > 1 else ""
+    most = f"{fewest} to " if fewest is not None and fewest < pods else most
     return f"{stated.workload.kind}, {most}{pods} pod{'s' if pods != 1 else ''}"
 
 

@@ -28,6 +28,8 @@ _INSIDE_PROJECT: Final = frozenset(
     {"MLS103", "MLS201", "MLS202", "MLS203", "MLS209", "MLS212", "MLS213", "MLS227", "MLS228"}
     | {"MLS232", "MLS233", "MLS234", "MLS235"}
 )
+_HARMLESS: Final = {"op": "add", "path": "/metadata/annotations/mended", "value": "mended"}
+"""An operation that fits every object."""
 _TABLES: Final = frozenset({"steps", "services", "volumes", "secrets"})
 # Required fields that can stand in for missing ones, so that the rest can be looked at.
 _PLACEHOLDERS: Final[dict[str, Any]] = {
@@ -42,10 +44,17 @@ class Repaired:
     """What lost something: (table, name) of entries of a project, or nothing but the fact for an environment."""
 
     damaged: frozenset[Entry] = frozenset()
+    operations: frozenset[Entry] = frozenset()
+    """Operations of patches that are not as they were written."""
+    is_plannable: bool = False
+    """True where nothing but operations of patches is otherwise, so that all else is as it was written."""
 
     def keeps(self, finding: Diagnostic) -> bool:
         """Say whether a finding of the plan also holds for the project that the user wrote."""
-        entry = tuple(finding.path.split(".")[:2])
+        path = tuple(finding.path.split("."))
+        entry = path[:2]
+        if path[:4] in self.operations:
+            return False
         if finding.code == "MLS214" and any(damaged[0] == "volumes" for damaged in self.damaged):
             return False
         return entry not in self.damaged or finding.code in _ABOUT_NAMES
@@ -60,14 +69,41 @@ def repair(tree: Mapping, model: type[Model], error: ValidationError) -> tuple[M
     """Return the model without what the errors are about; None where too little is left."""
     raw: Any = to_raw(tree)
     damaged: set[Entry] = set()
+    operations: set[Entry] = set()
+    alone = True
     for _ in range(_ROUNDS):
         for detail in error.errors(include_url=False, include_input=False):
-            _take_out(raw, tree, detail["loc"], damaged, missing=detail["type"] == "missing")
+            path = locate(tree, detail["loc"]).path
+            if _is_of_operation(path):
+                operations.add(path[:4])
+                _mend(raw, path)
+            else:
+                alone = False
+                _take_out(raw, tree, detail["loc"], damaged, missing=detail["type"] == "missing")
         try:
-            return model.model_validate(raw), Repaired(frozenset(damaged))
+            return model.model_validate(raw), Repaired(frozenset(damaged), frozenset(operations), alone)
         except ValidationError as again:
             error = again
     return None
+
+
+def _is_of_operation(path: tuple[str, ...]) -> bool:
+    return path[:1] in (("steps",), ("services",)) and path[2:3] == ("patch",) and len(path) > 3
+
+
+def _mend(raw: Any, path: tuple[str, ...]) -> None:
+    """Take a wrong part out of an operation's value; where all of the operation is wrong, let it do nothing of note.
+
+    Operations are told by their number, so none is removed.
+    """
+    inner = path[5:] if path[4:5] == ("value",) else ()
+    for key in path[: 3 if not inner else -1]:
+        raw = _inside(raw, key)
+    index = path[-1 if inner else 3]
+    if isinstance(raw, list) and index.isdecimal() and int(index) < len(raw):
+        raw[int(index)] = "mended" if inner else dict(_HARMLESS)
+    elif isinstance(raw, dict):
+        raw.pop(path[-1], None)
 
 
 def _take_out(raw: Any, tree: Mapping, location: Location, damaged: set[Entry], *, missing: bool) -> None:

@@ -34,6 +34,7 @@ _SHAPES: Final = {
     "job": "",
     "pytorch": "nodes: 2, ",
     "tensorflow": "roles: {chief: {}, worker: {}}, ",
+    "elastic": "elastic: {min: 1, max: 2}, ",
 }
 """The smallest run of each kind that has a pod beside the one that ends it."""
 _DEADLINE: Final = 8
@@ -42,7 +43,7 @@ _DEADLINE: Final = 8
 
 @dataclass(frozen=True)
 class Case:
-    """A run, the fate of its pods by role (empty: all), and what must come of it."""
+    """A run, the fate of its pods by role (empty: all; `worker/0`: the first), and what must come of it."""
 
     kind: str
     name: str
@@ -73,7 +74,11 @@ class Case:
 
     def rules(self) -> list[Rule]:
         """Return the fates as the nodes take them."""
-        return [Rule(Pods(step=self.step, role=role or None), fate) for role, fate in self.fates.items()]
+        whose = ((role.partition("/"), fate) for role, fate in self.fates.items())
+        return [
+            Rule(Pods(step=self.step, role=role or None, index=int(index) if index else None), fate)
+            for (role, _, index), fate in whose
+        ]
 
     def meets(self, life: Life) -> bool:
         """Say whether a run has come to where it should."""
@@ -91,7 +96,8 @@ class Case:
     @property
     def line(self) -> str:
         """Its step in the project."""
-        fields = f"kind: {self.kind}, image: example/x, command: [run], {_SHAPES[self.kind]}{self.fields}"
+        shape = _SHAPES["elastic" if self.name.startswith("elastic-") else self.kind]
+        fields = f"kind: {self.kind}, image: example/x, command: [run], {shape}{self.fields}"
         return f"  {self.step}: {{{fields}}}\n"
 
 
@@ -145,6 +151,12 @@ CASES: Final = [
     Case("job", "lost", {"": fates.lose(times=1)}, "Complete", 2, {"Failed": 1, "Succeeded": 1}, "retries: 1"),
     *_training("pytorch", "master"),
     *_training("tensorflow", "chief"),
+    # Any worker that succeeds ends an elastic job (pytorchjob_controller.go, UpdateJobStatus), and the rest is deleted.
+    Case("pytorch", "elastic-succeeds", {"worker/0": _ON, "worker/1": _OK}, "Succeeded", 2, {"Succeeded": 1}),
+    # One that is lost is made again, and the other runs on.
+    Case("pytorch", "elastic-again", {"worker/0": _ON, "worker/1": fates.lose(after=2)}, None, 5, {}, endless=True),
+    # The limit is 1 × 2 + 1 = 3 restarts, of the most pods that there may be.
+    Case("pytorch", "elastic-fails", {"worker": _BAD}, "Failed", 2, {}, "retries: 1", restarts=4, raced=True),
     # The worker's init container falls short of the standard (`Facts.added`), so there is never a worker.
     Case("pytorch", "refused", {"": _ON}, None, 1, {"Running": 1}, group="strict"),
 ]

@@ -21,7 +21,8 @@ from typing import Any, Final
 from mlspec import source
 from mlspec.codes import CODES
 from mlspec.diagnostics import Diagnostic, has_errors, ordered
-from mlspec.pipeline import compile_workspace, drift
+from mlspec.drift import drift
+from mlspec.pipeline import compile_workspace
 from mlspec.report import json as as_json
 from mlspec.report import text as as_text
 from mlspec.spec.load import load

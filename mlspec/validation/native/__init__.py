@@ -39,6 +39,13 @@ def judge(body: dict[str, Any], declared: Declared) -> Iterator[Objection]:
     yield from found.objections
 
 
+def judge_named(body: dict[str, Any], declared: Declared) -> list[Objection]:
+    """Return what is against the name and the namespace of an object; `judge` asks for these, too."""
+    found = Found(declared.kubernetes)
+    metadata.named(found, body)
+    return found.objections
+
+
 def judge_projected(body: Body, kubernetes: Release) -> list[Objection]:
     """Return what is against a Pod or Service that an operator will make.
 

@@ -52,8 +52,11 @@ def _container(
     _image(found, item, path)
     if "ports" in item:
         _ports(found, children(item, "ports"), (*path, "ports"))
+    form = _form_of_variables(found)
     for index, variable in enumerate(children(item, "env")):
-        _variable(found, variable, (*path, "env", index))
+        # Pods have dozens, nearly all with a sound name and a plain value: no path is made for these.
+        if not text(variable, "name") or "valueFrom" in variable or form(variable["name"]):
+            _variable(found, variable, (*path, "env", index))
     for index, source in enumerate(children(item, "envFrom")):
         _variables_from(found, source, (*path, "envFrom", index))
     if "volumeMounts" in item or "volumeDevices" in item:

@@ -27,6 +27,21 @@ _BARE: Final = ("Exists", "DoesNotExist")
 
 def judge(found: Found, body: Body) -> None:
     """Judge the metadata of an object that is applied; names by its kind."""
+    named(found, body)
+    metadata = child(body, "metadata")
+    if metadata is None:
+        return
+    common(found, metadata, ("metadata",))
+    if "finalizers" in metadata:
+        _finalizers(
+            found, metadata, "." not in body["apiVersion"] or body["apiVersion"].split("/")[0] in _NATIVE_GROUPS
+        )
+    if "ownerReferences" in metadata:
+        _owners(found, metadata)
+
+
+def named(found: Found, body: Body) -> None:
+    """Judge the name and the namespace of an object, and nothing else."""
     metadata = child(body, "metadata")
     if metadata is None:
         found.add(CODE, ("metadata", "name"), "is missing")
@@ -35,13 +50,6 @@ def judge(found: Found, body: Body) -> None:
     space = metadata.get("namespace")
     if isinstance(space, str) and (reason := forms.label(space)):
         found.add(CODE, ("metadata", "namespace"), f"`{space[:80]}` {reason}")
-    common(found, metadata, ("metadata",))
-    if "finalizers" in metadata:
-        _finalizers(
-            found, metadata, "." not in body["apiVersion"] or body["apiVersion"].split("/")[0] in _NATIVE_GROUPS
-        )
-    if "ownerReferences" in metadata:
-        _owners(found, metadata)
 
 
 _NATIVE_GROUPS: Final = frozenset({"networking.k8s.io", "rbac.authorization.k8s.io"})

@@ -13,7 +13,9 @@ from functools import lru_cache
 from typing import Any, Final
 
 from mlspec import names
+from mlspec.k8s import alike
 from mlspec.model.quantity import parse_quantity
+from mlspec.validation.declared import Release
 from mlspec.validation.native import forms
 from mlspec.validation.native.found import Body, Found, below, children, text
 from mlspec.validation.objection import Path
@@ -130,6 +132,20 @@ def requirements(
     name_form: Callable[[str], str] = name_for_container,
 ) -> None:
     """Judge the requests and limits of a container, or of a pod as a whole."""
+    written = None if "claims" in resources else alike.written(resources)
+    if written is None or not _is_sound(written, found.kubernetes, name_form):
+        _judge(found, resources, path, claims, name_form)
+
+
+@lru_cache(maxsize=1024)  # most containers have one of few amounts
+def _is_sound(resources: bytes, kubernetes: Release, name_form: Callable[[str], str]) -> bool:
+    """Say whether nothing is against what is asked for, which claims no devices."""
+    found = Found(kubernetes)
+    _judge(found, alike.read(resources), (), frozenset(), name_form)
+    return not found.objections
+
+
+def _judge(found: Found, resources: Body, path: Path, claims: frozenset[str], name_form: Callable[[str], str]) -> None:
     limits = _side(found, below(resources, "limits"), (*path, "limits"), name_form)
     requests = _side(found, below(resources, "requests"), (*path, "requests"), name_form)
     for name, asked in requests.items():

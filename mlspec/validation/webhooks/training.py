@@ -157,7 +157,7 @@ def elastic(job: Job) -> Iterator[Objection]:
     counted = "minReplicas" in policy or "maxReplicas" in policy
     if "Worker" not in job.roles and (job.release >= (1, 9) or not counted):
         message = "spec.elasticPolicy: an elastic job needs Workers, whose number may change"
-        yield Objection("MLS336", message, ("spec", "elasticPolicy"), "write `nodes: 2` or more in the step")
+        yield Objection("MLS336", message, ("spec", "elasticPolicy"), "write `elastic:` in the step instead")
     if "nProcPerNode" in policy and "nprocPerNode" in job.spec:
         path = ("spec", "elasticPolicy", "nProcPerNode")
         message = f"{'.'.join(path)}: `spec.nprocPerNode` counts the processes of a pod already"
