@@ -102,7 +102,7 @@ class World:
             return all(self.status(kind, name) == end for kind, name, end in wanted)
 
         try:
-            poll(what, there, 40)
+            poll(what, there, 120)
         except HarnessError as error:
             raise AssertionError(f"{error}\n{self.containers.logs(self.name)}") from None
 

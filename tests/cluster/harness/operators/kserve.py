@@ -30,7 +30,7 @@ NAMESPACE: Final = "kserve"
 API_VERSION: Final = "serving.kserve.io/v1beta1"
 _CONFIGURATION: Final = "inferenceservice-config"
 _KNATIVE: Final = "knative-serving"
-_SECONDS: Final = 60.0
+_SECONDS: Final = 180.0
 
 
 @dataclass

@@ -31,7 +31,7 @@ _START: Final = (
     f'mount -t tmpfs tmpfs /etc && mkdir -p {_CERTIFICATES} && cp "$1"/tls.* {_CERTIFICATES} && shift && exec "$@"'
 )
 """Kueue needs nothing of /etc but that folder, so it gets an /etc of its own, in a mount table of its own."""
-_SECONDS: Final = 60.0
+_SECONDS: Final = 180.0
 
 
 @contextmanager

@@ -27,7 +27,7 @@ FRAMEWORKS: Final = {"trainjobs": "trainer.kubeflow.org/trainjob", "jobsets": "j
 """The kinds, and Kueue's names of its integrations."""
 RUNTIME: Final = "torch-distributed"
 """A ClusterTrainingRuntime as shipped: one replicated job with one container, both called `node`."""
-_SECONDS: Final = 60.0
+_SECONDS: Final = 180.0
 
 
 @dataclass(frozen=True)
