@@ -116,14 +116,16 @@ def test_killed_itself_it_still_stops_the_program(tmp_path: Path) -> None:
     root = _root(tmp_path, "while not (run / 'go').exists(): time.sleep(0.02)\nchild.kill()")
     with local_runs.started(root) as process:
         processes = _processes(root)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        second = local_runs.run(root)
-        assert second.code == 2
-        assert "another `mlspec run` is at work" in second.stderr
         run = _file(root, "processes")
         assert run is not None
-        (run.parent / "go").touch()
+        try:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            second = local_runs.run(root)
+            assert second.code == 2
+            assert "another `mlspec run` is at work" in second.stderr
+        finally:  # the program waits for it: where something above fails, it is not to wait for ever
+            (run.parent / "go").touch()
         until(lambda: not alive(processes[0]), "the end of the program")
     assert _file(root, "checkpoint") is not None
     until(lambda: _is_free(root), "the release of the root")

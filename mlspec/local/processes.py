@@ -116,7 +116,7 @@ def _marked(mark: bytes) -> set[int]:
 
 def _below(root: int) -> set[int]:
     """Return a process and all that come from it, where the system has no /proc."""
-    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=False)  # noqa: S607
+    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=False)  # noqa: S607  # the system's own
     pairs = [(int(pid), int(parent)) for pid, parent in (line.split() for line in listed.stdout.splitlines())]
     found, size = {root}, 0
     while len(found) > size:
