@@ -8,7 +8,7 @@ TIER ?= argocd
 DEMO := $(VENV)/demo
 AUTHOR := -c commit.gpgsign=false -c user.name=demo -c user.email=demo@example.com
 
-.PHONY: help demo run test test-all cluster cluster-test tools bench schemas format clean
+.PHONY: help demo run test test-slow test-all cluster cluster-test tools bench schemas format clean
 
 help: ## show the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | sort
@@ -62,7 +62,7 @@ tools: $(VENV)/.demo ## build the programs that tests ask (kustomize, kubeconfor
 	@$(BIN)/python -m tests.tools.busybox
 	@$(BIN)/python -m tests.tools.pod_security
 
-test: $(VENV)/.test tools ## everything that CI runs
+test: $(VENV)/.test tools ## what CI runs, but for what takes minutes and a real cluster
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -71,8 +71,10 @@ test: $(VENV)/.test tools ## everything that CI runs
 	$(BIN)/mlspec generate --check
 	$(BIN)/mlspec check
 
-test-all: test ## that, and the trainings that take minutes
-	$(BIN)/python -m pytest -m slow
+test-slow: $(VENV)/.test ## the trainings that take minutes: kills, stops and restarts of several processes
+	$(BIN)/python -m pytest --numprocesses 2 -m slow
+
+test-all: test test-slow ## both
 
 cluster: $(VENV)/.test ## start a real cluster and leave it up: TIER=api, operators or argocd (the default)
 	@$(BIN)/python -m tests.cluster $(TIER)

@@ -54,6 +54,7 @@ class Saver:
             made = folder / f".{name}"
             sizes = {path.name: path.stat().st_size for path in made.iterdir()}
             about = {"step": self.step, "config": training.config, "world": training.world, "files": sizes}
+            about["losses"] = training.losses[: self.step]
             ddp.write(made / "manifest.json", json.dumps(about).encode())
             shutil.rmtree(folder / name, ignore_errors=True)
             ddp.publish(made, folder / name)
@@ -116,6 +117,7 @@ def load(training: Any) -> int:
     set_state_dict(
         training.raw, training.optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"]
     )
+    training.losses = about["losses"]
     training.say("resume", step=about["step"], world=about["world"])
     return int(about["step"])
 
@@ -141,9 +143,9 @@ def train_step(training: Any, step: int) -> float:
     return loss
 
 
-def fit(training: Any, stop: ddp.Stop, done: int) -> tuple[int, bool, list[float]]:
+def fit(training: Any, stop: ddp.Stop, done: int) -> tuple[int, bool, float]:
     """Train, and wait for the last checkpoint."""
-    result: tuple[int, bool, list[float]] = plain_fit(training, stop, done)
+    result: tuple[int, bool, float] = plain_fit(training, stop, done)
     saver.finish(training, wait=True)
     return result
 
@@ -162,5 +164,4 @@ def export(training: Any, step: int) -> None:
 if __name__ == "__main__":
     for function in (load, save, train_step, fit, export):
         setattr(ddp, function.__name__, function)
-    ddp.wrap = lambda _: None  # by `load`
     ddp.main()

@@ -200,7 +200,6 @@ def accuracy(folder: Path, digits: Path) -> tuple[list[float], list[float]]:
         out = folder / f"told-{world}"
         out.mkdir()
         (out / "checkpoints").symlink_to(source)
-        (out / "losses.jsonl").write_bytes((folder / "whole" / "losses.jsonl").read_bytes())
         options = ("--epochs", _EPOCHS, *_DETERMINISTIC)
         code, program = finish(torchrun(world, "--data", digits, "--out", out, *options), folder / "log", _ENV)
         assert code == 0, program.err.read_text()[-1000:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -102,6 +103,87 @@ def test_what_is_not_a_number_fails(value: str, project: Path, judge: Judge) -> 
     code, said = judge(_question(project))
     assert code == 1
     assert said == ["evaluate-99aa88bb: accuracy is not a finite number in metrics.json, at least 0.9 wanted"]
+
+
+@pytest.fixture
+def bound(project: Path) -> Path:
+    """Return the folder of runs, with metrics that name the export that they were measured on, by its manifest."""
+    export = project / "train-ab12cd34" / "export"
+    (export / "model.onnx").write_bytes(b"weights")
+    (export / "labels").mkdir()
+    (export / "labels" / "en.txt").write_bytes(b"one")
+    files = {
+        name: {"sha256": hashlib.sha256((export / name).read_bytes()).hexdigest()}
+        for name in ("model.onnx", "labels/en.txt")
+    }
+    (export / "manifest.json").write_text(json.dumps({"files": files}))
+    manifest = hashlib.sha256((export / "manifest.json").read_bytes()).hexdigest()
+    (project / _METRICS).write_text(json.dumps({"accuracy": 0.93, "manifest_sha256": manifest}))
+    return project
+
+
+def test_the_model_that_was_measured_passes(bound: Path, judge: Judge) -> None:
+    """Files with a dot in front, as network file systems make them, are no part of it; nor is another model."""
+    (bound / "train-ab12cd34" / "export" / ".nfs0001").touch()
+    assert judge(_question(bound)) == (0, [])
+    (bound / "other").mkdir()
+    (bound / "other" / "model.txt").touch()
+    question = _question(bound)
+    assert judge({**question, "models": [str(bound / "other"), *question["models"]]}) == (0, [])
+
+
+def _another_manifest(export: Path) -> None:
+    (export / "manifest.json").write_text('{"files": {}}')
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (_another_manifest, "measured another model than {at}, as its manifest.json says: evaluate this one"),
+        (lambda at: (at / "model.onnx").write_bytes(b"Weights"), "{at}/model.onnx has changed since it was evaluated"),
+        (
+            lambda at: (at / "labels/en.txt").write_bytes(b"two"),
+            "{at}/labels/en.txt has changed since it was evaluated",
+        ),
+        (
+            lambda at: (at / "labels/en.txt").unlink(),
+            "{at}/labels/en.txt cannot be read, so the model may be another than was evaluated: "
+            "No such file or directory",
+        ),
+        (
+            lambda at: (at / "manifest.json").unlink(),
+            "{at}/manifest.json cannot be read, so the model may be another than was evaluated: "
+            "No such file or directory",
+        ),
+        (
+            lambda at: (at / "labels/de.txt").touch(),
+            "{at}/labels/de.txt is not in manifest.json, and was not evaluated",
+        ),
+    ],
+    ids=["manifest", "weights", "another file", "file gone", "manifest gone", "file added"],
+)
+def test_another_model_than_was_measured(change: Callable[[Path], None], said: str, bound: Path, judge: Judge) -> None:
+    """Retrained in place, or touched by hand: good metrics of other weights prove nothing."""
+    export = bound / "train-ab12cd34" / "export"
+    change(export)
+    assert judge(_question(bound)) == (1, [f"evaluate-99aa88bb: {said.format(at=export)}"])
+
+
+@pytest.mark.parametrize("text", ["[]", '{"files": []}', '{"files": {"model.onnx": {}}}', "{"])
+def test_a_manifest_that_is_none(text: str, bound: Path, judge: Judge) -> None:
+    """Even where the metrics name it."""
+    export = bound / "train-ab12cd34" / "export"
+    (export / "manifest.json").write_text(text)
+    manifest = hashlib.sha256(text.encode()).hexdigest()
+    (bound / _METRICS).write_text(json.dumps({"accuracy": 0.93, "manifest_sha256": manifest}))
+    code, (line,) = judge(_question(bound))
+    assert code == 1
+    assert line.startswith(f"evaluate-99aa88bb: {export}/manifest.json is not what ddp.py writes: ")
+
+
+def test_metrics_that_name_a_model_where_none_is_served(bound: Path, judge: Judge) -> None:
+    """As `mlspec run` asks for thresholds that no service waits for."""
+    assert judge({**_question(bound), "models": []}) == (0, [])
 
 
 @pytest.mark.parametrize("value", ["1", "1" + 400 * "0", "9.0e-1", "0.90"])

@@ -68,7 +68,7 @@ def test_kubernetes_leaves_the_text_as_it_is(name: str) -> None:
 def test_the_text_has_no_comments_and_is_short(name: str) -> None:
     lines = scripts.text(name).splitlines()
     assert not [line for line in lines if not line.strip() or line.lstrip().startswith("#")]
-    assert len(lines) <= 90
+    assert len(lines) <= 105
     assert scripts.text(name).isascii()
     assert scripts.text(name).endswith("\n")
 
@@ -83,7 +83,7 @@ def test_the_gate_is_written_for_python_3_8() -> None:
     tree = ast.parse(scripts.text("gate.py"), feature_version=(3, 8))
     imports = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
     imports |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert imports == {"__future__", "json", "sys", "pathlib", "typing"}
+    assert imports == {"__future__", "hashlib", "json", "sys", "pathlib", "typing"}
     assert imports <= sys.stdlib_module_names
     # Without this one, annotations such as list[str] would be evaluated, which 3.8 cannot.
     assert "from __future__ import annotations\n" in scripts.text("gate.py")

@@ -64,8 +64,10 @@ def ddp(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = _program()
     for name in [name for name in os.environ if name.startswith(SET_BY_LAUNCHERS)]:
         monkeypatch.delenv(name)
-    monkeypatch.setattr(module, "Stop", lambda: SimpleNamespace(signal=0, ready=False))
+    monkeypatch.setattr(module, "Stop", lambda: SimpleNamespace(signal=0, listen=lambda: None))
     monkeypatch.setattr(module.os, "_exit", _end)
+    monkeypatch.setattr(module.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(module.sys, "argv", ["ddp.py"])
     return module
 
 
@@ -75,7 +77,7 @@ def call(ddp: ModuleType, capsys: pytest.CaptureFixture[str]) -> Callable[..., C
 
     def called(*arguments: object) -> Called:
         capsys.readouterr()
-        with pytest.raises(_EndedError) as ended:
+        with pytest.raises((_EndedError, SystemExit)) as ended:  # the latter by argparse
             ddp.main([str(argument) for argument in arguments])
         out, err = capsys.readouterr()
         return Called(ended.value.args[0], [json.loads(line) for line in out.splitlines()], err.splitlines())

@@ -6,7 +6,6 @@ those of `save`, `write` and `publish`; between two of them the file system chan
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
@@ -33,7 +32,8 @@ def main(data: str, out: str) -> None:
             ddp.save(training, before + 1)
             os._exit(0)
         _, status = os.waitpid(child, 0)
-        found = torch.load(io.BytesIO(ddp.newest(training.out / "checkpoints")), weights_only=True)["step"]
+        folder = training.out / "checkpoints"
+        found = torch.load(folder / f"step-{ddp.newest(folder):08}" / "state.pt", weights_only=True)["step"]
         if status == 0:
             break
         results.append([os.WTERMSIG(status), before, before + 1, found])

@@ -19,6 +19,7 @@ from tests.training.launch import DRIVER, Program, environment, finish, python, 
 Call = Callable[..., Called]
 
 _OPTIONS = ("--epochs", 2, "--global-batch", 100, "--no-export")
+_WANTED = "--data must name what preprocess.py has written, --out a folder to write to"
 
 
 def refused(called: Called) -> str:
@@ -26,20 +27,20 @@ def refused(called: Called) -> str:
     assert (called.code, called.events) == (2, [])
     (line,) = called.errors
     assert line.startswith("ddp.py: ")
-    return line.removeprefix("ddp.py: ")
+    return line.removeprefix("ddp.py: ").removeprefix("error: ")
 
 
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
         (("--epochs", "many"), "argument --epochs: invalid int value: 'many'"),
-        (("--epochs", 0), "--epochs 0 is out of range: it is at least 1"),
-        (("--lr", "nan"), "--lr nan is out of range: it is at least 0"),
+        (("--epochs", 0), "--epochs 0 is out of range: it is at least 1 and below inf"),
+        (("--lr", "nan"), "--lr nan is out of range: it is at least 0 and below inf"),
         (("--dropout", 1.0), "--dropout 1.0 is out of range: it is at least 0 and below 1"),
         (("--dtype", "float16"), "argument --dtype: invalid choice: 'float16' (choose from 'float32', 'float64')"),
         (("--bf16", "--dtype", "float64"), "--bf16 and --dtype float64 exclude each other: leave one out"),
         (("--fast",), "unrecognized arguments: --fast"),
-        (("--name", "a/b"), "--name 'a/b' is no name of a folder: letters, digits and -_., no sign first"),
+        (("--name", "a/b"), "--name 'a/b' is no name of a folder, or begins with a dot: give letters, digits and -_."),
         (
             ("--global-batch", 100, "--accumulate", 3),
             "--global-batch 100 must be a multiple of 1 processes × --accumulate 3, at most 600 (samples)",
@@ -61,7 +62,7 @@ def _change_shard(folder: Path, kind: str) -> str:
     match kind:
         case "missing":
             images.unlink()
-            return f"{images} is missing: preprocess again"
+            return f"{images}: No such file or directory: {_WANTED}"
         case "truncated":
             images.write_bytes(images.read_bytes()[:-1])
             return f"{images} has 15999 bytes instead of 16000: preprocess again"
@@ -77,8 +78,7 @@ def _change_shard(folder: Path, kind: str) -> str:
             return f"{labels}: a label is not below 10: preprocess again"
         case "no description":
             (folder / "_SUCCESS").unlink()
-            problem = "No such file or directory: --data must name what preprocess.py has written"
-            return f"{folder / '_SUCCESS'}: {problem}"
+            return f"{folder / '_SUCCESS'}: No such file or directory: {_WANTED}"
         case "no JSON":
             (folder / "_SUCCESS").write_text("done")
             problem = "JSONDecodeError('Expecting value: line 1 column 1 (char 0)')"
@@ -106,7 +106,7 @@ def test_out_that_cannot_be_made(call: Call, synthetic: Path, tmp_path: Path) ->
     """The folder's name is a file's."""
     (tmp_path / "file").write_text("")
     called = call("--data", synthetic, "--out", tmp_path / "file", *_OPTIONS)
-    assert refused(called) == f"--out {tmp_path / 'file'} cannot be written: Not a directory"
+    assert refused(called) == f"{tmp_path / 'file' / 'checkpoints'}: Not a directory: {_WANTED}"
 
 
 def test_without_the_packages_of_the_export(
@@ -130,8 +130,13 @@ def test_without_the_packages_of_the_export(
             "launched with python, but the operator expects torchrun",
         ),
         ({"RANK": "2", "WORLD_SIZE": "2", "MASTER_ADDR": "a", "MASTER_PORT": "1"}, "RANK=2, WORLD_SIZE=2 and"),
-        ({"RANK": "1", "WORLD_SIZE": "2"}, "RANK=1, WORLD_SIZE=2 and MASTER_ADDR, MASTER_PORT: let torchrun set all"),
-        ({"RANK": "one", "WORLD_SIZE": "2"}, "RANK, WORLD_SIZE or LOCAL_RANK is no number"),
+        (
+            {"RANK": "1", "WORLD_SIZE": "2"},
+            "RANK=1, WORLD_SIZE=2 and LOCAL_RANK, MASTER_*: let torchrun set all of them",
+        ),
+        ({"RANK": "one", "WORLD_SIZE": "2"}, "RANK=one, WORLD_SIZE=2 and"),
+        ({"RANK": "-1"}, "RANK=-1, WORLD_SIZE=1 and"),
+        ({"LOCAL_RANK": "first"}, "RANK=0, WORLD_SIZE=1 and LOCAL_RANK"),
     ],
 )
 def test_launches(
@@ -177,7 +182,7 @@ def test_errors_are_what_torchrun_shows_and_pods_end_with(synthetic: Path, tmp_p
     assert code == 2
     line = "--global-batch 7 must be a multiple of 1 processes × --accumulate 2, at most 600 (samples)"
     assert program.err.read_text() == f"ddp.py: {line}\n"
-    assert json.loads(file.read_text())["message"]["message"] == line
+    assert json.loads(file.read_text())["message"] == line
 
 
 def _free_port() -> str:

@@ -32,7 +32,8 @@ def test_trains_resumes_and_exports_as_ddp_does(synthetic: Path, tmp_path: Path)
     assert losses(tmp_path / "same") == losses(tmp_path / "whole")
     assert losses(tmp_path / "other") == pytest.approx(losses(tmp_path / "whole"), rel=1e-12, abs=0)
     manifest = json.loads((tmp_path / "whole" / "export" / "manifest.json").read_text())
-    assert (manifest["step"], list(manifest["files"])) == (12, ["classifier/1/model.onnx"])
+    files = ["classifier/1/model.onnx", "classifier/config.pbtxt"]
+    assert (manifest["step"], sorted(manifest["files"])) == (12, files)
     metrics = [json.loads((tmp_path / name / "metrics.json").read_text()) for name in ("ddp", "whole")]
     assert metrics[0]["correct"] == metrics[1]["correct"]
 

@@ -69,20 +69,25 @@ def test_computes_what_the_checkpoint_does(
 def test_is_a_model_repository_of_triton(call: Callable[..., Called], tmp_path: Path) -> None:
     """One model, one version, one file with its weights inside; beside it the manifest that evaluate.py verifies.
 
-    A config.pbtxt is not needed: Triton derives it from an ONNX model, and takes batches of up to 4 then
-    (docs/user_guide/model_configuration.md, "Auto-Generated Model Configuration" and "Default Max Batch Size").
-    For that both tensors must begin with the open size of a batch, as the test above sees.
+    Triton derives inputs and outputs from the ONNX model, and would take batches of 4 at most by itself, so that
+    config.pbtxt says how many (its docs/user_guide/model_configuration.md, "Auto-Generated Model Configuration" and
+    "Default Max Batch Size"). For both, the tensors must begin with the open size of a batch, as the test above sees.
     """
     export = _trained(tmp_path, _SHAPES[0], call) / "export"
     files = sorted(path.relative_to(export).as_posix() for path in export.rglob("*") if path.is_file())
-    assert files == [_FILE, "manifest.json"]
+    assert files == [_FILE, "classifier/config.pbtxt", "manifest.json"]
     onnx.checker.check_model(str(export / _FILE), full_check=True)
     loaded = onnx.load(str(export / _FILE), load_external_data=False)
     assert loaded.graph.initializer
     assert not [one.name for one in loaded.graph.initializer if one.data_location == onnx.TensorProto.EXTERNAL]
-    content = (export / _FILE).read_bytes()
+    configuration = (export / "classifier" / "config.pbtxt").read_text()
+    assert configuration.splitlines() == ['backend: "onnxruntime"', "max_batch_size: 256", "dynamic_batching {}"]
+    contents = {name: (export / name).read_bytes() for name in files[:2]}
     assert json.loads((export / "manifest.json").read_text()) == {
         "format": "onnx",
         "step": 3,
-        "files": {_FILE: {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}},
+        "files": {
+            name: {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+            for name, content in contents.items()
+        },
     }
