@@ -8,10 +8,10 @@ from fractions import Fraction
 from mlspec.diagnostics import Severity
 from mlspec.ir import Plan, Stated
 from mlspec.ir_environment import PlannedQuota
-from mlspec.kind_specs import WorkloadSpec
+from mlspec.kind_specs import PartPath, WorkloadSpec
 from mlspec.model.quantity import amount, format_quantity
 from mlspec.plan.graph import order
-from mlspec.plan.scope import Scope
+from mlspec.plan.scope import Path, Scope
 from mlspec.spec.environment import EnvironmentFields
 from mlspec.spec.project import Project
 
@@ -26,8 +26,7 @@ def check(plan: Plan, project: Project, environment: EnvironmentFields, scope: S
             pods = "its pod asks" if stated.facts.pods == 1 else f"its {stated.facts.pods} pods together ask"
             message = f"{pods} for {wanted} {what}, and the whole quota of {scope.place} is {limit}"
             help = f"ask for less, or raise `quota` in environments/{scope.environment_name}.yaml"
-            path = ("steps", stated.workload.name)
-            scope.report("MLS217", message, path, help, severity=Severity.WARNING, at_key=True)
+            scope.report("MLS217", message, _field(stated, what, scope), help, severity=Severity.WARNING)
     _together(plan, quota, scope)
 
 
@@ -50,8 +49,7 @@ def _together(plan: Plan, quota: PlannedQuota, scope: Scope) -> None:
             )
             message += f"is {limit}: what waits may keep out what it waits for"
             help = f"ask for less, or raise `quota` in environments/{scope.environment_name}.yaml"
-            path = ("steps", stated.workload.name)
-            scope.report("MLS217", message, path, help, severity=Severity.WARNING, at_key=True)
+            scope.report("MLS217", message, _field(stated, what, scope), help, severity=Severity.WARNING)
 
 
 def _waited(steps: Iterable[Stated]) -> dict[str, frozenset[str]]:
@@ -81,15 +79,28 @@ def _beyond(asked: Mapping[str, Fraction], quota: PlannedQuota) -> Iterator[tupl
 
 def _asked(stated: Stated) -> dict[str, Fraction]:
     """Return what all pods of a run ask for at the same time."""
+    total: dict[str, Fraction] = {}
+    for _, asked in _by_part(stated):
+        for name, count in asked.items():
+            total[name] = total.get(name, Fraction(0)) + count
+    return total
+
+
+def _by_part(stated: Stated) -> Iterator[tuple[PartPath, dict[str, Fraction]]]:
+    """Yield what all pods of each part of a run ask for at the same time."""
     spec = stated.workload.spec
     if not isinstance(spec, WorkloadSpec):
         raise TypeError(f"{stated.workload.name} is not a step")
-    total: dict[str, Fraction] = {}
     for path, written in spec.parts().items():
         resources = stated.workload.parts[path].resources
         pods = int(getattr(written, "replicas", 1)) if path else stated.facts.pods
         each = {"cpu": amount(resources.cpu), "memory": amount(resources.memory)}
         each |= {name: Fraction(count) for name, count in resources.devices}
-        for name, count in each.items():
-            total[name] = total.get(name, Fraction(0)) + count * pods
-    return total
+        yield path, {name: count * pods for name, count in each.items()}
+
+
+def _field(stated: Stated, what: str, scope: Scope) -> Path:
+    """Return the field that asks for the most of something: of the part whose pods do, or what it leaves to the step."""
+    part, _ = max(_by_part(stated), key=lambda found: found[1].get(what, Fraction(0)))
+    step, field = ("steps", stated.workload.name), ("resources", what) if what in ("cpu", "memory") else ("gpu",)
+    return scope.written_field((*step, *part, *field), (*step, *field), step)

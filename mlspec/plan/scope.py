@@ -56,6 +56,10 @@ class Scope:
         dotted = ".".join(map(str, path))
         self.diagnostics.append(Diagnostic(code, message, span, dotted, help, severity))
 
+    def written_field(self, *paths: Path) -> Path:
+        """Return the first of some fields that the user wrote; the last, where it is none of them."""
+        return next((path for path in paths if locate(self.project, path).path == path), paths[-1])
+
     def later(self, first: Path, second: Path) -> Path:
         """Return which of two fields stands further down: an override, where one of them is overridden."""
         spans = [locate(self.project, path).value_span for path in (first, second)]
