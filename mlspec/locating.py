@@ -32,7 +32,7 @@ def seen(compiled: Compiled, environment: LoadedEnvironment, of: Resource | Body
     view = _view(compiled, environment, body, origin)
     # What law 8 has against an operation is the same in every environment, and then said once.
     quiet = fault.operation is not None and fault.code in (FIGHT, DRIFT)
-    objection = Objection(fault.code, fault.message, fault.path, fault.help)
+    objection = Objection(fault.code, fault.message, fault.path, fault.help, fault.key)
     return provenance.seen(view, objection, fault.operation, because=fault.because, general=quiet)
 
 

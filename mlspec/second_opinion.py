@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 Chosen = Sequence[tuple[Compiled, str]]
 _BY_SCHEMA: Final = ("MLS301", "MLS302", "MLS316")
+# What kubeconform says of fields that no schema knows; the first is shown.
+_UNKNOWN: Final = re.compile(r"additional properties '([^']+)'")
 _NOWHERE: Final = Span("", 0, 0, 0, 0)
 
 
@@ -154,7 +156,9 @@ def _at(subject: _Subject, body: Body, code: str, refusal: Refusal) -> Seen:
     if _is_slim(compiled, name):
         compiled = _again(subject.compilation, compiled)
     resource = _resource(compiled.resources.get(name, ()), body)
-    fault = Fault(code, refusal.message, operation=_operation(resource, refusal.path), path=refusal.path)
+    unknown = _UNKNOWN.search(refusal.message)
+    key = (*refusal.path, unknown[1]) if unknown is not None else ()
+    fault = Fault(code, refusal.message, operation=_operation(resource, refusal.path), path=refusal.path, key=key)
     environment = subject.compilation.workspace.environments[name]
     return locating.seen(compiled, environment, resource or body, fault)
 

@@ -52,7 +52,7 @@ def resource(body: Body) -> Resource:
 def faults(resource: Resource, kubernetes: str = "1.34") -> list[Fault]:
     """Return what the server's own rules and law 6 have against an object and what is projected of it."""
     folders = (kubernetes_folder(kubernetes),)
-    own = [Fault(code, message, help, path=path) for code, message, path, help in _own(resource, folders)]
+    own = [Fault(one.code, one.message, one.help, path=one.path) for one in _own(resource, folders)]
     return [*own, *fits.judge(resource), *projected.judge(folders, resource)]
 
 

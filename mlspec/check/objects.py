@@ -29,6 +29,8 @@ class Fault(NamedTuple):
     """The field of the object that it is about; empty where it is about the object."""
     because: tuple[Source, ...] = ()
     """The fields that were written and make it, where they are known; the first one is at fault."""
+    key: tuple[str | int, ...] = ()
+    """The field whose name is at fault, whatever it holds; empty where none is."""
 
     @property
     def origin(self) -> tuple[str, ...]:
@@ -125,7 +127,7 @@ def judge_accepted(folders: tuple[Path, ...], body: Body) -> Iterator[Fault]:
 
 
 def _fault(objection: Objection) -> Fault:
-    return Fault(objection.code, objection.message, objection.help, path=objection.path)
+    return Fault(objection.code, objection.message, objection.help, path=objection.path, key=objection.key)
 
 
 def _blamed(resource: Resource, faults_of: Callable[[Body], Iterable[Fault]]) -> Iterator[Fault]:
@@ -146,4 +148,4 @@ def _blamed(resource: Resource, faults_of: Callable[[Body], Iterable[Fault]]) ->
 
 def _anywhere(fault: Fault) -> Fault:
     """Return a fault without its field: what stands behind an item that is added moves, and is no other fault."""
-    return fault._replace(path=())
+    return fault._replace(path=(), key=())

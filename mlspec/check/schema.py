@@ -64,7 +64,14 @@ def check_schema(folders: tuple[Path, ...], body: Body) -> Iterator[Objection]:
     for error in validator.iter_errors(body):
         field = tuple(error.instance_path)
         help = "write one such as `500m`, `16Gi` or `1.5G`" if _is_of_quantity(error) else ""
-        yield Objection("MLS301", f"{words(field)}: {_words(error)}", field, help)
+        yield Objection("MLS301", f"{words(field)}: {_words(error)}", field, help, _unknown(error))
+
+
+def _unknown(error: Any) -> tuple[str | int, ...]:
+    """Return the first field that no schema knows; empty where that is not the objection."""
+    if type(error.kind).__name__ != "AdditionalProperties":
+        return ()
+    return (*error.instance_path, error.kind.unexpected[0])
 
 
 def _is_of_quantity(error: Any) -> bool:

@@ -98,6 +98,12 @@ def below(pointer: str, field: Field) -> Field | None:
     return field[len(parts) :] if len(parts) <= len(field) and _meet(parts, field) else None
 
 
+def around(pointer: str, field: Field) -> bool:
+    """Say whether a JSON pointer leads to something inside a field."""
+    parts = _parts(pointer)
+    return len(field) < len(parts) and _meet(parts, field)
+
+
 class Wrote(NamedTuple):
     """What an operation had to do with a field."""
 

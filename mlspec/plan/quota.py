@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
 from mlspec.diagnostics import Severity
-from mlspec.ir import Plan, Stated
+from mlspec.ir import PartPath, Plan, Stated
 from mlspec.ir_environment import PlannedQuota
-from mlspec.kind_specs import PartPath, WorkloadSpec
+from mlspec.kind_specs import WorkloadSpec
 from mlspec.model.quantity import amount, format_quantity
 from mlspec.plan.graph import order
 from mlspec.plan.scope import Path, Scope
@@ -100,7 +100,7 @@ def _by_part(stated: Stated) -> Iterator[tuple[PartPath, dict[str, Fraction]]]:
 
 
 def _field(stated: Stated, what: str, scope: Scope) -> Path:
-    """Return the field that asks for the most of something: of the part whose pods do, or what it leaves to the step."""
+    """Return the field that asks for the most of something: of the part whose pods do, or of the step."""
     part, _ = max(_by_part(stated), key=lambda found: found[1].get(what, Fraction(0)))
     step, field = ("steps", stated.workload.name), ("resources", what) if what in ("cpu", "memory") else ("gpu",)
     return scope.written_field((*step, *part, *field), (*step, *field), step)

@@ -45,13 +45,14 @@ def seen(
     field of the manifest comes from. It is `general` where the message says all without the object.
     """
     if operation is not None:
-        found = _operation(view, fault.path, operation)
+        found = _operation(view, fault.path, operation, fault.key)
     else:
         found = among(view, tuple((source,) for source in because)) if because else find(view, fault.path)
     body, name = view.body, view.environment.name
     source, related = found.source, _related(view, found)
+    named = bool(fault.key) and source.path[-1:] == (str(fault.key[-1]),)
     diagnostic = Diagnostic(
-        fault.code, fault.message, span(view, source), ".".join(source.path), fault.help, related=related
+        fault.code, fault.message, span(view, source, named=named), ".".join(source.path), fault.help, related=related
     )
     if general:
         return Seen(diagnostic)
@@ -60,11 +61,11 @@ def seen(
     return Seen(diagnostic, subject, name)
 
 
-def span(view: View, source: Source) -> Span:
-    """Return the place of a field: its value where that is a scalar, else its key."""
+def span(view: View, source: Source, *, named: bool = False) -> Span:
+    """Return the place of a field: its value where that is a scalar and not its name at fault, else its key."""
     tree = view.environment.tree if source.of_environment else view.variant.tree
     found = locate(tree, source.path)
-    return found.value_span if isinstance(found.node, Scalar) else found.key_span
+    return found.value_span if isinstance(found.node, Scalar) and not named else found.key_span
 
 
 def _related(view: View, found: Found) -> tuple[Related, ...]:
@@ -79,10 +80,22 @@ def _related(view: View, found: Found) -> tuple[Related, ...]:
     return (Related(span(view, other), f"`{'.'.join(other.path)}` has a say in it"),)
 
 
-def _operation(view: View, path: Path, operation: int) -> Found:
-    """Return what of an operation of a patch is at fault."""
+def _operation(view: View, path: Path, operation: int, key: Path) -> Found:
+    """Return what of an operation of a patch is at fault: what it writes, a field in that, or its path.
+
+    Where the fault is of what is around the field that it writes, a map is at fault by being there, a scalar by what
+    it is.
+    """
     spec = view.spec
-    deeper = patch.below(spec.patch[operation].path, path) if spec is not None and operation < len(spec.patch) else None
+    if spec is None or operation >= len(spec.patch):
+        return Found(Source(_part(view, operation, None)))
+    pointer = spec.patch[operation].path
+    deeper = patch.below(pointer, key or path)
+    if key and not deeper:
+        return Found(Source(_part(view, operation, None)))
+    if deeper is None and path and patch.around(pointer, path):
+        value = walk(view.variant.tree, (*view.origin[:2], "patch", str(operation), "value"))
+        deeper = () if isinstance(locate(view.variant.tree, value).node, Scalar) else None
     return Found(Source(_part(view, operation, deeper)))
 
 

@@ -8,12 +8,16 @@ Path = tuple[str | int, ...]
 
 
 class Objection(NamedTuple):
-    """One fault of an object; `path` leads to the field, or to the one that should hold it. Empty: the object."""
+    """One fault of an object; `path` leads to the field, or to the one that should hold it. Empty: the object.
+
+    `key` leads to the field whose name is at fault, whatever it holds; empty where none is.
+    """
 
     code: str
     message: str
     path: Path = ()
     help: str = ""
+    key: Path = ()
 
 
 def words(path: Path) -> str:

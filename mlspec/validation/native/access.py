@@ -54,7 +54,8 @@ def config_map(found: Found, body: Body) -> None:
     size = 0
     for field, entries in (("data", data), ("binaryData", binary)):
         for key, value in entries.items():
-            found.form(CODE, (field, key[:330]), key, forms.key_of_data)
+            if reason := forms.key_of_data(key):
+                found.key(CODE, (field, key[:330]), key[:80], reason)
             if not isinstance(value, str):
                 continue
             if field == "data":

@@ -40,6 +40,10 @@ class Found:
         """Add an objection to a field; the message continues its name."""
         self.objections.append(Objection(code, f"{words(path)}: {message}", path, help))
 
+    def key(self, code: str, path: Path, shown: str, reason: str) -> None:
+        """Add an objection to a field's name."""
+        self.objections.append(Objection(code, f"{words(path)}: `{shown}` {reason}", path, key=path))
+
     def form(self, code: str, path: Path, value: str, form: Form) -> None:
         """Object to a text that has not a form."""
         if reason := form(value):

@@ -92,7 +92,7 @@ def common(found: Found, metadata: Body, path: Path) -> None:
     size = 0
     for key, value in annotations.items():
         if reason := forms.annotation(key):
-            found.add(CODE, (*path, "annotations", key[:330]), f"`{key[:330]}` {reason}")
+            found.key(CODE, (*path, "annotations", key[:330]), key[:330], reason)
         size += (
             len(key) + len(value)
             if isinstance(value, str) and value.isascii() and key.isascii()
@@ -113,7 +113,7 @@ def labels(found: Found, written: Any, path: Path, code: str = CODE) -> None:
         return
     for key, value in written.items():
         if reason := forms.key(key):
-            found.add(code, (*path, key[:330]), f"`{key[:330]}` {reason}")
+            found.key(code, (*path, key[:330]), key[:330], reason)
         if isinstance(value, str) and (reason := forms.label_value(value)):
             if len(value) > names.LABEL_LIMIT and found.projected:
                 continue

@@ -178,7 +178,7 @@ def _side(
     for name, value in written.items():
         where = (*path, name)
         if reason := name_form(name):
-            found.add(CODE, where, f"`{name[:80]}` {reason}")
+            found.key(CODE, where, name[:80], reason)
         number = side[name] = quantity(found, name, value, where)
         if name.startswith(_PAGES) and number is not None:
             size = amount(name.removeprefix(_PAGES))
