@@ -87,8 +87,6 @@ def _shared_fields(draw: st.DrawFn) -> Data:
         "kueue": {"version": Plain("0.17")} | draw(optional({"queue": st.just("research")})),
         "promotion": draw(st.sampled_from(["pinned", "follow"])),
         "images": {"digests": "off"},
-        # Operators add containers that restricted refuses; levels are drawn all the same.
-        "policy": {"MLS409": "warn"},
         "runs": {"onSupersede": draw(st.sampled_from(["keep", "delete"]))},
         "network": {
             "dns": draw(st.sampled_from(["kube-dns", "node-local"])),
@@ -124,7 +122,8 @@ def _environment(draw: st.DrawFn, mode: str, namespace: Data) -> Data:
     gpus, defaults = _gpus(draw)
     found = {"apiVersion": "mlspec.dev/v1alpha1", "kind": "Environment", "gpus": gpus, "defaults": defaults}
     found["kserve"] = {"version": draw(st.sampled_from(["0.15", Plain("0.16"), "0.20"])), "mode": mode}
-    found["namespace"] = namespace | draw(optional({"podSecurity": st.sampled_from(["restricted", "privileged"])}))
+    # Not restricted, which refuses containers that operators add.
+    found["namespace"] = namespace | draw(optional({"podSecurity": st.sampled_from(["baseline", "privileged"])}))
     prometheus = {"version": Plain("0.85"), "namespace": "monitoring", "podLabels": {"app": "prometheus"}}
     account = st.fixed_dictionaries({"eks.amazonaws.com/role-arn": st.just("arn:{project}:{environment}:{owner}")})
     return found | draw(

@@ -143,12 +143,12 @@ def test_namespace_enforces_no_less_than_the_environment_allows(
     assert bool(_found(compilation, "MLS410")) != is_refused
 
 
-def test_what_the_cluster_refuses_cannot_be_switched_off(tmp_path: Path) -> None:
-    """Where others manage the namespace it can: they may have exempted the pods."""
-    for weight, severity in (("off", Severity.WARNING), ("warn", Severity.WARNING), ("error", Severity.ERROR)):
+def test_what_the_cluster_refuses_is_an_error_whatever_policy_says(tmp_path: Path) -> None:
+    """Where others manage the namespace it can be switched off: they may have exempted the pods."""
+    for weight in ("off", "warn", "error"):
         environment = _FOLLOW + f"policy: {{MLS409: {weight}}}\nnamespace: {{podSecurity: restricted"
         (found,) = _found(_compiled(tmp_path / weight, _CAPABLE, environment + "}\n"), "MLS409")
-        assert found.severity is severity
+        assert found.severity is Severity.ERROR
         others = _compiled(tmp_path / f"{weight}-shared", _CAPABLE, environment + ", manage: false, pattern: shared}\n")
         assert len(_found(others, "MLS409")) == (weight != "off")
 

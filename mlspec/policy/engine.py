@@ -35,8 +35,8 @@ def judge(subject: Subject, project: Mapping, environment: Mapping) -> Opinion:
         for violation in rule.judge(subject) if written != "off" or rule.may_be_certain else ():
             if written == "off" and not violation.for_certain:
                 continue
-            # What the cluster will do is no matter of opinion: it is said, however little it may weigh.
-            weight = "warn" if written == "off" else written
+            # What the cluster will do is no matter of opinion, so that it weighs what it does.
+            weight = "error" if violation.for_certain else written
             accepted = _accepted(subject, rule.code, violation)
             reason = _unacceptable(subject, rule.code, violation)
             if accepted is not None and reason is None:

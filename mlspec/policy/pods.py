@@ -30,8 +30,8 @@ def refused(subject: Subject) -> Iterator[Violation]:
     namespace that mlspec manages enforces the strictest level that all its pods reach, but never less than
     `namespace.podSecurity` of the environment; in one that others manage that field says what they enforce. Mend the
     pods, configure the operator whose container falls short, or lower `namespace.podSecurity`. A project cannot accept
-    this with `allow` where mlspec manages the namespace: such pods never start, whatever the reason, so it stays a
-    warning even where `policy` switches it off. Where others do, it can: they may have exempted it.
+    this with `allow` where mlspec manages the namespace, nor can `policy` make less of it: such pods never start,
+    whatever the reason. Where others do, both can: they may have exempted it.
     """
     enforced = _enforced(subject) or "privileged"
     for judged in subject.judged():

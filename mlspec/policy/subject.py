@@ -112,4 +112,4 @@ class Rule(NamedTuple):
     code: str
     judge: Callable[[Subject], Iterator[Violation]]
     may_be_certain: bool = False
-    """True where some of its findings are `for_certain`, which an environment's `policy` cannot switch off."""
+    """True where some of its findings are `for_certain`, which an environment's `policy` cannot lower."""
