@@ -143,6 +143,18 @@ def test_the_job_for_gitlab(root: Path, edit: tuple[str, str], code: int) -> Non
         assert "jobb" in result.stdout
 
 
+def test_the_job_for_gitlab_ends_where_a_command_cannot_run(root: Path, tmp_path: Path) -> None:
+    """Findings are for the last line; that the report for programs could not be written is not hidden by it."""
+    for failing in ("diff", "check"):
+        stub = tmp_path / failing
+        stub.mkdir()
+        (stub / "mlspec").write_text(f'#!/bin/sh\ncase "$*" in *json*|diff*) [ "$1" != {failing} ] || exit 2;; esac\n')
+        (stub / "mlspec").chmod(0o755)
+        script = "\n".join([f'PATH="{stub}:$PATH"', *_gitlab()["script"], "echo reached"])
+        result = _shell(root, script, CI_MERGE_REQUEST_DIFF_BASE_SHA="HEAD", CI_PROJECT_DIR=str(root))
+        assert (result.returncode, result.stdout) == (1, ""), failing
+
+
 # --- our own workflows ---
 
 

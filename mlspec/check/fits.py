@@ -15,6 +15,7 @@ from mlspec import names
 from mlspec.check.objects import Fault
 from mlspec.k8s.projected import Body, ProjectedPods
 from mlspec.k8s.resource import Resource
+from mlspec.k8s.values import items
 from mlspec.names import Derived
 
 STRING: Final = 128 * 1024
@@ -130,9 +131,9 @@ def _strings(pods: ProjectedPods) -> Iterator[Fault]:
 def _long_strings(pod: Body, least: int) -> Iterator[tuple[str, int]]:
     """Yield variables and arguments of at least some bytes, with their bytes."""
     for field in ("initContainers", "containers"):
-        for container in _maps(pod["spec"].get(field)):
+        for container in items(pod, "spec", field):
             what = f"container `{container.get('name')}`"
-            for variable in _maps(container.get("env")):
+            for variable in items(container, "env"):
                 name, value = variable.get("name"), variable.get("value", "")
                 if isinstance(name, str) and isinstance(value, str) and _may_be(len(name) + len(value) + 1, least):
                     yield from _long_string(f"{name}={value}", f"{what}: variable {name}", least)
@@ -152,7 +153,3 @@ def _long_string(text: str, what: str, least: int) -> Iterator[tuple[str, int]]:
 def _may_be(characters: int, least: int) -> bool:
     """Say whether a text of some characters may have so many bytes: UTF-8 has no longer ones than of four."""
     return characters * 4 >= least
-
-
-def _maps(value: Any) -> list[Body]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
