@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mlspec import pod_security, yamltext
 from mlspec.model.levels import Level
-from mlspec.pod_security.standard import controls
+from mlspec.pod_security.standard import UNREAD, controls, judged_afresh
 from tests.cluster.harness.operators import observe
 from tests.support import REPOSITORY
 from tests.tools.pod_security import RELEASES, FetchError, Fixtures, fetch
@@ -254,6 +254,31 @@ def test_any_pod_can_be_judged(spec: Body, metadata: Any, minor: int) -> None:
     assert restricted or not baseline
     expected = "privileged" if baseline else "baseline" if restricted else "restricted"
     assert pod_security.level_of(pod, minor) == expected
+
+
+@given(
+    st.lists(st.dictionaries(st.sampled_from([*_FIELDS, *sorted(UNREAD)]), _VALUES, max_size=5), max_size=3),
+    st.lists(
+        st.dictionaries(
+            st.sampled_from(["name", "emptyDir", "configMap", "persistentVolumeClaim", "hostPath", "nfs", "projected"]),
+            _VALUES,
+            max_size=3,
+        ),
+        max_size=3,
+    ),
+    st.dictionaries(st.sampled_from(_FIELDS), _VALUES, max_size=3),
+    st.integers(20, 40),
+    st.sampled_from(["baseline", "restricted"]),
+)
+def test_pods_that_are_alike_in_what_is_read_are_judged_once(
+    containers: list[Body], volumes: list[Body], more: Body, minor: int, level: Level
+) -> None:
+    """What is known of Pods like it is what is found afresh: no control reads what is left out of the comparison."""
+    pod = {"metadata": more, "spec": {**more, "containers": containers, "volumes": volumes}}
+    assert pod_security.violations(pod, level, minor) == judged_afresh(pod, level, minor)
+    others = [{key: value for key, value in container.items() if key not in UNREAD} for container in containers]
+    other = {**pod, "spec": {**pod["spec"], "containers": others}}
+    assert pod_security.violations(other, level, minor) == judged_afresh(pod, level, minor)
 
 
 def _pods(body: Body) -> list[Body]:

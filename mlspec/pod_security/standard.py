@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Final, NamedTuple
+from functools import cache, lru_cache
+from typing import Any, Final, NamedTuple
 
+from mlspec.k8s import alike
 from mlspec.k8s.projected import Body, ProjectedPods
 from mlspec.model.levels import Level
 from mlspec.pod_security.baseline import BASELINE
@@ -33,8 +34,50 @@ def minor_of(version: str) -> int:
     return int(version.split(".")[1])
 
 
+UNREAD: Final = frozenset(
+    ("args", "command", "env", "envFrom", "image", "imagePullPolicy", "resources", "volumeMounts", "workingDir")
+)
+"""Fields of containers that no control reads, and in which pods differ."""
+_BY_NAME_ALONE: Final = frozenset(("configMap", "emptyDir", "persistentVolumeClaim"))
+"""Sources of volumes of which no control reads more than that they are there."""
+
+
 def violations(pod: Body, level: Level, minor: int) -> list[Violation]:
     """Return what a level of the standard, as of a minor version of Kubernetes, has against a Pod; empty: it passes."""
+    content = alike.written(_read_of(pod))
+    return judged_afresh(pod, level, minor) if content is None else list(_known(content, level, minor))
+
+
+def _read_of(pod: Body) -> Body:
+    """Return what the controls read of a Pod, and more; most Pods are alike in it."""
+    metadata, spec = pod.get("metadata"), pod.get("spec")
+    if not isinstance(metadata, dict) or not isinstance(spec, dict):
+        return pod
+    read = dict(spec)
+    for field in ("initContainers", "containers", "ephemeralContainers"):
+        if field in spec:
+            read[field] = _without(spec[field], UNREAD)
+    if "volumes" in spec:
+        read["volumes"] = _without(spec["volumes"], _BY_NAME_ALONE, instead=True)
+    return {"metadata": {"annotations": metadata.get("annotations")}, "spec": read}
+
+
+def _without(items: Any, fields: frozenset[str], *, instead: bool = False) -> Any:
+    """Return the maps of a list without some fields, or with `True` in them."""
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        return items
+    if instead:
+        return [{key: True if key in fields and value else value for key, value in item.items()} for item in items]
+    return [{key: value for key, value in item.items() if key not in fields} for item in items]
+
+
+@lru_cache(maxsize=512)
+def _known(content: bytes, level: Level, minor: int) -> tuple[Violation, ...]:
+    return tuple(judged_afresh(alike.read(content), level, minor))
+
+
+def judged_afresh(pod: Body, level: Level, minor: int) -> list[Violation]:
+    """Return the same, without looking whether a Pod like it has been judged."""
     found: dict[tuple[str, str], tuple[list[str], Field]] = {}
     reading = Reading(pod, minor)
     for control in controls(level, minor):

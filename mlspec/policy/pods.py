@@ -247,18 +247,20 @@ def _memory(subject: Subject, judged: Judged, volume: Body, field: Path) -> Iter
     if not users:
         return
     where = f"volume {name} of {pods_of(judged).removeprefix('the ')} is in memory"
-    path = made_by(subject, judged, field)
+    told: list[tuple[str, str, Severity | None]] = []
     if size is None and not _is_written(judged.resource.body, name):
         help = "write `resources: {sharedMemory: …}`, whose volume takes its place"
-        yield Violation(f"{where}, by the operator and without a size limit", path, help, Severity.NOTE, at_field=True)
+        told.append((f"{where}, by the operator and without a size limit", help, Severity.NOTE))
     elif size is None:
-        yield Violation(f"{where}, without a size limit", path, "write `sizeLimit`", at_field=True)
+        told.append((f"{where}, without a size limit", "write `sizeLimit`", None))
     for who, container in users if size is not None else ():
         memory = at(container, "resources", "limits", "memory")
         limit = parse_quantity(str(memory))
         if size is not None and limit is not None and size[0] > limit[0]:
             message = f"{where} and may grow to {written}, but `{who}` has a memory limit of {memory}"
-            yield Violation(message, path, "make it smaller, or the memory larger", at_field=True)
+            told.append((message, "make it smaller, or the memory larger", None))
+    for message, help, severity in told:  # what made the volume is looked up for findings alone
+        yield Violation(message, made_by(subject, judged, field), help, severity, at_field=True)
 
 
 def _writes(container: Body, volume: str) -> bool:
