@@ -29,7 +29,7 @@ _SHELLS: Final = frozenset({"ash", "bash", "dash", "sh", "zsh"})
 # A shell gives its place to one command alone; of several, to the last, only these do (tried: bash 5.2, and dash not).
 _MAKING_ROOM: Final = frozenset({"bash", "zsh"})
 # Of those with an ampersand, which would otherwise end a command.
-_REDIRECTION: Final = re.compile(r"[0-9]*[<>]&[0-9-]+|&>>?")
+_REDIRECTION: Final = re.compile(r"(?:(?<![0-9])[0-9]++)?[<>]&[0-9-]+|&>>?")
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
 
 

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 _TOKEN: Final = re.compile(
-    r"""(?P<text>[rRbB]{0,2}(?:\"{3}(?s:.*?)\"{3}|'{3}(?s:.*?)'{3}|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'))|(?P<word>\.[A-Za-z_]\w*|(?<!\w)[A-Za-z_]\w*)"""
+    # A text that does not end takes in all that follows: looking behind each of its quotes would take for ever.
+    r"""(?P<text>[rRbB]{0,2}(?:\"{3}(?s:.*?)(?:\"{3}|\Z)|'{3}(?s:.*?)(?:'{3}|\Z)"""
+    r"""|"(?:\\(?s:.)?|[^"\\])*+(?:"|\Z)|'(?:\\(?s:.)?|[^'\\])*+(?:'|\Z)))"""
+    r"""|(?P<word>\.[A-Za-z_]\w*|(?<!\w)[A-Za-z_]\w*)"""
 )
 """A string, in which a name means nothing; or a name, with the dot that makes it a field or a method."""
 MEMBERS: Final = {".indexOf": ".indexOfAny", ".lastIndexOf": ".lastIndexOfAny"}
