@@ -172,7 +172,7 @@ def test_one_after_the_other(kind: str, queues: Queues, update_observed: bool, r
         _end(queues, first)
         _start(queues, second)
         _end(queues, second)
-        seen = {name: states(watch.of(name)) for name in names}
+        seen = {run["metadata"]["name"]: states(queues.seen(watch, run)) for run in (first, second)}
     title = f"What a {kind} says of itself in a queue of Kueue 0.17, alone and then beyond the quota; every change."
     bodies = [state for name in names for state in seen[name]]
     observe.compare(observe.fixture(f"{OPERATOR}/conditions", kind), title, bodies, update=update_observed)

@@ -18,6 +18,7 @@ from tests.cluster.harness.nodes.fates import Fate, Pods, Rule
 from tests.cluster.harness.operators import observe
 from tests.cluster.harness.operators.kueue import API_VERSION, QUEUE
 from tests.cluster.harness.operators.tier import Operators
+from tests.cluster.harness.process import poll
 from tests.support import ENVIRONMENT, make_root
 
 NAMESPACE: Final = "kueue"
@@ -135,6 +136,18 @@ class Queues:
     def running(self, name: str) -> set[str]:
         """Return the uids of the pods of a run that run."""
         return {pod["metadata"]["uid"] for pod in self.pods(name) if _runs(pod)}
+
+    def seen(self, watch: Watch, run: Body) -> list[Event]:
+        """Return the changes of a run up to how the server has it now: a watch hears of them a moment later."""
+        api_version, kind, name = run["apiVersion"], run["kind"], run["metadata"]["name"]
+
+        def caught_up() -> bool:
+            now, events = self.api.get(api_version, kind, NAMESPACE, name), watch.of(name)
+            version = now["metadata"]["resourceVersion"] if now is not None else None
+            return bool(events) and events[-1].body["metadata"]["resourceVersion"] == version
+
+        poll(f"{name}: the watch", caught_up, 30)
+        return watch.of(name)
 
     def ever_had_pods(self, name: str) -> bool:
         """Say whether a run had a pod, if only for a moment."""
